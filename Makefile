@@ -17,7 +17,7 @@ CLI :=
 SUITES :=
 # Objects that several suites share (test doubles), conformance/suites/NAME.c.
 SUITE_PARTS :=
-# Plugins, conformance/mutants/NAME.c -> build/plugins/NAME.so; they link nothing of ours.
+# Plugins, conformance/plugins/NAME.c -> build/plugins/NAME.so; they link nothing of ours.
 PLUGINS :=
 
 WARNINGS := -Wall -Wextra -Wconversion -Wshadow -Wvla -Werror
@@ -71,7 +71,7 @@ $(BIN)/suites/test_%: $(O)/conformance/suites/test_%.o $(PART_O) $(O)/libfusegat
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) $^ -lcriterion $(LDLIBS) -o $@
 
-$(BIN)/plugins/%.so: conformance/mutants/%.c
+$(BIN)/plugins/%.so: conformance/plugins/%.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -shared -MMD -MP -MF $(O)/$*.so.d $< -o $@ -lm
 

@@ -22,8 +22,9 @@ struct fg_exec_env {
 /* In this process: executor entry and backend entry are handed in. */
 fg_status fg_exec_env_local(fg_executor_entry_fn executor, fg_backend_entry_fn backend,
                             fg_exec_env *out);
-/* Through a worker; the client must have an executor and outlives the environment. */
-fg_status fg_exec_env_remote(fg_client *client, fg_exec_env *out);
+/* Through a worker; the client must have an executor and outlives the environment. With `recorder`
+ * the executor runs on the worker's `recorder` instead of the client's backend. */
+fg_status fg_exec_env_remote(fg_client *client, int32_t recorder, fg_exec_env *out);
 void fg_exec_env_close(fg_exec_env *env);
 
 #endif
