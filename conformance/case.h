@@ -11,8 +11,16 @@ typedef enum fg_case_kind {
     FG_CASE_RECOMPUTE = 3,
 } fg_case_kind;
 
-typedef enum fg_case_data { FG_DATA_EXACT = 0, FG_DATA_NORMAL = 1, FG_DATA_SELECTION = 2 } fg_case_data;
-typedef enum fg_case_mode { FG_MODE_GRAD = 0, FG_MODE_NOGRAD = 1, FG_MODE_RECOMPUTE = 2 } fg_case_mode;
+typedef enum fg_case_data {
+    FG_DATA_EXACT = 0,
+    FG_DATA_NORMAL = 1,
+    FG_DATA_SELECTION = 2
+} fg_case_data;
+typedef enum fg_case_mode {
+    FG_MODE_GRAD = 0,
+    FG_MODE_NOGRAD = 1,
+    FG_MODE_RECOMPUTE = 2
+} fg_case_mode;
 
 #define FG_CASE_EXPERTS 1024
 #define FG_CASE_LINE 2048
@@ -27,13 +35,13 @@ typedef struct fg_case {
     int32_t padded_strides;          /* strides=padded */
     uint32_t want;                   /* FG_BIT(i) of gradients wanted */
     int32_t has_first;
-    uint32_t first;                  /* mask of the call before */
+    uint32_t first; /* mask of the call before */
     fg_case_mode mode;
     fg_case_data data;
     uint64_t seed;
     int32_t zeros_expected;
-    int32_t sequence;                /* recompute: 1..8 */
-    char actions[512];               /* plan, boundary: comma list; "" for none */
+    int32_t sequence;  /* recompute: 1..8 */
+    char actions[512]; /* plan, boundary: comma list; "" for none */
     int32_t iterations;
 } fg_case;
 

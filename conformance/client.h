@@ -64,10 +64,10 @@ typedef struct fg_outside_counts {
     int64_t current_device_queries; /* calls of host.current_device */
     int64_t kernels_created;        /* recorder: kernel_create calls, FG_NOT_GIVEN on another */
     int64_t kernels_destroyed;
-    int64_t forwards, backwards;    /* recorder: kernel calls */
-    uint32_t last_mask;             /* recorder: masks of the last backward, or-ed over its runs */
-    int64_t saving_forwards;        /* recorder: forwards with saved != NULL */
-    int64_t streams_seen;           /* recorder: distinct streams */
+    int64_t forwards, backwards; /* recorder: kernel calls */
+    uint32_t last_mask;          /* recorder: masks of the last backward, or-ed over its runs */
+    int64_t saving_forwards;     /* recorder: forwards with saved != NULL */
+    int64_t streams_seen;        /* recorder: distinct streams */
 } fg_outside_counts;
 
 fg_status fg_client_outside(fg_client *client, fg_outside_counts *out);

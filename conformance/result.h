@@ -46,7 +46,7 @@ typedef struct fg_check {
 typedef struct fg_result {
     fg_state state;
     fg_fault fault;
-    int32_t declared;  /* not-supported: `supports` said no */
+    int32_t declared; /* not-supported: `supports` said no */
     char reason[512];
     fg_check checks[FG_CHECKS];
     int32_t check_count;

@@ -6,8 +6,8 @@
 #include "conformance/result.h"
 
 /* Runs one case on a worker and judges it: fills *result and returns FG_STATUS_OK whenever there is
- * a verdict, also a failure, a refusal or a dead worker (crash, timeout: the caller starts another).
- * Anything else is this side's own trouble (FG_STATUS_NO_MEMORY, _IO): no verdict. */
+ * a verdict, also a failure, a refusal or a dead worker (crash, timeout: the caller starts
+ * another). Anything else is this side's own trouble (FG_STATUS_NO_MEMORY, _IO): no verdict. */
 fg_status fg_run_case(fg_client *client, const fg_case *value, fg_result *result);
 
 /* The kinds: mlp calls the backend itself; plan, boundary and recompute drive the executor. */

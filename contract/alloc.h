@@ -8,12 +8,12 @@
 /* What an allocation is for; bytes are counted by tag. */
 typedef enum fg_alloc_tag {
     FG_ALLOC_GENERAL = 0,
-    FG_ALLOC_TENSOR = 1,  /* inputs and outputs of a case */
-    FG_ALLOC_DEVICE = 2,  /* what a host backend's mem_alloc gives */
-    FG_ALLOC_Y1 = 3,      /* whole or partial pre-activations inside a backend */
-    FG_ALLOC_HIDDEN = 4,  /* whole or partial h inside a backend */
+    FG_ALLOC_TENSOR = 1, /* inputs and outputs of a case */
+    FG_ALLOC_DEVICE = 2, /* what a host backend's mem_alloc gives */
+    FG_ALLOC_Y1 = 3,     /* whole or partial pre-activations inside a backend */
+    FG_ALLOC_HIDDEN = 4, /* whole or partial h inside a backend */
     FG_ALLOC_ORACLE = 5,
-    FG_ALLOC_PLAN = 6,    /* plans, keys and recipe state */
+    FG_ALLOC_PLAN = 6, /* plans, keys and recipe state */
     FG_ALLOC_TAGS = 7,
 } fg_alloc_tag;
 

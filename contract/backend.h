@@ -30,40 +30,40 @@ enum { FG_MEMORY_HOST = 0, FG_MEMORY_DEVICE = 1 };
 
 /* Rounding points: a set flag says that the value is rounded (nearest even) to the I/O type. */
 enum {
-    FG_ROUND_Y1_FORWARD = 1 << 0,  /* pre-activation before the forward's activation reads it */
-    FG_ROUND_BIAS_AFTER = 1 << 1,  /* a GEMM result before its bias is added, then again */
-    FG_ROUND_ACT = 1 << 2,         /* f(gate) before it meets the linear half */
-    FG_ROUND_GATED = 1 << 3,       /* f(gate) * linear before it meets p */
-    FG_ROUND_PROB = 1 << 4,        /* p before use */
-    FG_ROUND_HIDDEN = 1 << 5,      /* h before FC2 */
-    FG_ROUND_Y1_SAVED = 1 << 6,    /* the backward reads the pre-activation rounded */
+    FG_ROUND_Y1_FORWARD = 1 << 0,   /* pre-activation before the forward's activation reads it */
+    FG_ROUND_BIAS_AFTER = 1 << 1,   /* a GEMM result before its bias is added, then again */
+    FG_ROUND_ACT = 1 << 2,          /* f(gate) before it meets the linear half */
+    FG_ROUND_GATED = 1 << 3,        /* f(gate) * linear before it meets p */
+    FG_ROUND_PROB = 1 << 4,         /* p before use */
+    FG_ROUND_HIDDEN = 1 << 5,       /* h before FC2 */
+    FG_ROUND_Y1_SAVED = 1 << 6,     /* the backward reads the pre-activation rounded */
     FG_ROUND_HIDDEN_SAVED = 1 << 7, /* dW2 takes the forward's h; clear: h computed again from
                                        what the backward reads */
-    FG_ROUND_DHIDDEN = 1 << 8,     /* dh before the activation's backward */
-    FG_ROUND_DPROB = 1 << 9,       /* dh * p */
-    FG_ROUND_DLINEAR = 1 << 10,    /* each product of the activation's backward */
-    FG_ROUND_DACT = 1 << 11,       /* dy1 before FC1's dgrad and wgrad */
-    FG_ROUND_DBIAS = 1 << 12,      /* db1 sums the rounded dy1; clear: the float32 one */
+    FG_ROUND_DHIDDEN = 1 << 8,      /* dh before the activation's backward */
+    FG_ROUND_DPROB = 1 << 9,        /* dh * p */
+    FG_ROUND_DLINEAR = 1 << 10,     /* each product of the activation's backward */
+    FG_ROUND_DACT = 1 << 11,        /* dy1 before FC1's dgrad and wgrad */
+    FG_ROUND_DBIAS = 1 << 12,       /* db1 sums the rounded dy1; clear: the float32 one */
 };
 
 /* What a backend says of its arithmetic and needs; every word of it is tested. */
 typedef struct fg_traits {
     size_t struct_size;
-    int32_t memory;              /* FG_MEMORY_HOST: the caller may read and write its memory */
-    int32_t deterministic;       /* same inputs, same bits */
-    int32_t row_invariant;       /* a row's y, dx, dp do not depend on other rows */
-    int32_t writes_padding;      /* padding rows of outputs may be written */
-    int32_t capturable;          /* calls may be captured in a graph */
-    int32_t flush_subnormals;    /* subnormal numbers may become zero */
-    int32_t base_align;          /* bytes, every base pointer is a multiple of it; a power of two */
-    int32_t row_align;           /* bytes, every row stride is a multiple of it; a power of two */
-    int32_t segment_align;       /* rows, the smallest segment_align it takes */
-    int32_t accumulator_digits;  /* significand bits of GEMM accumulation: 24, 53 */
+    int32_t memory;             /* FG_MEMORY_HOST: the caller may read and write its memory */
+    int32_t deterministic;      /* same inputs, same bits */
+    int32_t row_invariant;      /* a row's y, dx, dp do not depend on other rows */
+    int32_t writes_padding;     /* padding rows of outputs may be written */
+    int32_t capturable;         /* calls may be captured in a graph */
+    int32_t flush_subnormals;   /* subnormal numbers may become zero */
+    int32_t base_align;         /* bytes, every base pointer is a multiple of it; a power of two */
+    int32_t row_align;          /* bytes, every row stride is a multiple of it; a power of two */
+    int32_t segment_align;      /* rows, the smallest segment_align it takes */
+    int32_t accumulator_digits; /* significand bits of GEMM accumulation: 24, 53 */
     int32_t accumulator_truncates; /* 0: rounds to nearest */
-    int32_t accumulator_block;   /* products summed at once by a truncating accumulator, else 1 */
-    int32_t operand_digits;      /* digits with which f32 GEMM operands are read: 24, 11 (TF32) */
-    uint32_t rounding;           /* FG_ROUND_* */
-    double activation_error;     /* in units of 2^-24 of the term sizes; 8 by default */
+    int32_t accumulator_block;     /* products summed at once by a truncating accumulator, else 1 */
+    int32_t operand_digits;        /* digits with which f32 GEMM operands are read: 24, 11 (TF32) */
+    uint32_t rounding;             /* FG_ROUND_* */
+    double activation_error;       /* in units of 2^-24 of the term sizes; 8 by default */
 } fg_traits;
 
 typedef struct fg_kernel_sizes {
@@ -84,8 +84,8 @@ typedef struct fg_inputs {
     size_t struct_size;
     int64_t rows; /* T, rows allocated, padding included */
     const fg_tensor *inputs[FG_INPUT_SLOTS];
-    const fg_tensor *splits;     /* [E] on the device; needed by every run */
-    const int64_t *splits_host;  /* [E] or NULL */
+    const fg_tensor *splits;    /* [E] on the device; needed by every run */
+    const int64_t *splits_host; /* [E] or NULL */
 } fg_inputs;
 
 /* One forward. A run 0..2 writes y and keeps what it needs in `saved`.
@@ -184,7 +184,6 @@ typedef struct fg_backend {
 /* The one symbol of a backend plugin. `host` lives as long as the process. Another `abi` than the
  * plugin's is FG_STATUS_ABI. */
 #define FG_BACKEND_ENTRY "fg_backend_entry"
-typedef fg_status (*fg_backend_entry_fn)(uint32_t abi, const fg_host *host,
-                                         const fg_backend **out);
+typedef fg_status (*fg_backend_entry_fn)(uint32_t abi, const fg_host *host, const fg_backend **out);
 
 #endif

@@ -20,10 +20,10 @@ typedef enum fg_dtype {
 /* Facts of a binary floating format (IEEE 754 and bfloat16). */
 typedef struct fg_format {
     const char *name;
-    size_t size;     /* bytes */
-    int digits;      /* significand bits with the hidden one; 0 for integers */
+    size_t size;      /* bytes */
+    int digits;       /* significand bits with the hidden one; 0 for integers */
     int exponent_min; /* exponent e of the smallest normal 2^e */
-    double max;      /* largest finite */
+    double max;       /* largest finite */
 } fg_format;
 
 /* Facts of a type; a number that is no type gives NULL. Static storage. */

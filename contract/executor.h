@@ -27,12 +27,12 @@ typedef struct fg_run {
 typedef struct fg_pass_input {
     size_t struct_size;
     const fg_problem *problem;
-    const fg_recipe *recipe;      /* history is 0: the key does not hold it */
-    int32_t boundary;             /* first op requiring backward; op_count: no gradients */
+    const fg_recipe *recipe; /* history is 0: the key does not hold it */
+    int32_t boundary;        /* first op requiring backward; op_count: no gradients */
     int32_t run_count;
     fg_run runs[FG_OP_COUNT];
-    uint32_t claimed;             /* bit 3 * first + count - 1: the backend does that run */
-    fg_traits traits;             /* memory, segment_align, base_align, capturable; others 0 */
+    uint32_t claimed; /* bit 3 * first + count - 1: the backend does that run */
+    fg_traits traits; /* memory, segment_align, base_align, capturable; others 0 */
 } fg_pass_input;
 
 /* Writes the runs after the pass; each of 0..n-1 exactly once, in order, or the build fails. */
@@ -43,12 +43,12 @@ enum { FG_PASS_JOINT = 0, FG_PASS_FORWARD = 1, FG_PASS_BACKWARD = 2 };
 
 typedef struct fg_executor_options {
     size_t struct_size;
-    int32_t capacity;           /* plans kept; 0: 64 */
-    const fg_host *host;        /* current_device here is counted */
-    const fg_backend *backend;  /* to run on */
+    int32_t capacity;          /* plans kept; 0: 64 */
+    const fg_host *host;       /* current_device here is counted */
+    const fg_backend *backend; /* to run on */
     fg_stream (*stream_for)(void *user, int32_t device);
     void *user;
-    int32_t unfused;            /* 1: no built-in pass, one entry for each basic op */
+    int32_t unfused; /* 1: no built-in pass, one entry for each basic op */
 } fg_executor_options;
 
 /* Numbers since create; FG_NOT_GIVEN where the executor cannot say. */
@@ -114,8 +114,7 @@ typedef struct fg_executor_api {
      * gradient, bit 1: saves its input); a no-grad call must not touch them. */
     uint32_t (*flags)(const fg_executor *executor, int32_t op);
     /* O. Number of entries of the last call's list, and each as a run. */
-    int32_t (*plan_runs)(const fg_executor *executor, int32_t direction,
-                         fg_run runs[FG_OP_COUNT]);
+    int32_t (*plan_runs)(const fg_executor *executor, int32_t direction, fg_run runs[FG_OP_COUNT]);
     /* O. Events of the last call, oldest first; returns their number. */
     int32_t (*events)(const fg_executor *executor, fg_event *out, int32_t capacity);
     /* O. Test hooks by name: "equal_hash" (0 1), "fail_build" (n: the next n builds fail),

@@ -40,28 +40,28 @@ typedef enum fg_weight_order { FG_WEIGHTS_OI = 0, FG_WEIGHTS_IO = 1 } fg_weight_
  * h = p act(y1), y = h W2^T + b2 or + p b2). Zero means the default of each field. */
 typedef struct fg_problem {
     size_t struct_size;
-    int64_t experts;       /* E, 1..1024 */
-    int64_t hidden;        /* H, 1..2^20 */
-    int64_t inter;         /* F, 1..2^20 */
-    int32_t first_op;      /* run of basic ops: first_op .. first_op + op_count - 1 */
+    int64_t experts;  /* E, 1..1024 */
+    int64_t hidden;   /* H, 1..2^20 */
+    int64_t inter;    /* F, 1..2^20 */
+    int32_t first_op; /* run of basic ops: first_op .. first_op + op_count - 1 */
     int32_t op_count;
-    int32_t activation;    /* fg_activation */
-    int32_t interleave;    /* 0: gate block then linear block; s: blocks of s alternate; s | F */
+    int32_t activation; /* fg_activation */
+    int32_t interleave; /* 0: gate block then linear block; s: blocks of s alternate; s | F */
     double limit, alpha, offset, beta1, beta2; /* activation parameters, for later activations */
-    int32_t dtype;         /* x, w, y, dx and intermediates: f32, f16, bf16 (f64: oracle only) */
-    int32_t prob_dtype;    /* p, dp, bias_p, dbp: f32 or dtype */
-    int32_t bias_dtype;    /* b1, b2, db1, db2: f32 or dtype */
-    int32_t wgrad_dtype;   /* dw1, dw2: f32 or dtype */
-    int32_t splits_dtype;  /* i32 or i64 */
-    int32_t bias;          /* 0 1 */
-    int32_t prob;          /* 0 1: without, p is 1 and absent */
-    int32_t scale_bias;    /* 0 1: y = h W2^T + p b2; needs bias and prob */
+    int32_t dtype;        /* x, w, y, dx and intermediates: f32, f16, bf16 (f64: oracle only) */
+    int32_t prob_dtype;   /* p, dp, bias_p, dbp: f32 or dtype */
+    int32_t bias_dtype;   /* b1, b2, db1, db2: f32 or dtype */
+    int32_t wgrad_dtype;  /* dw1, dw2: f32 or dtype */
+    int32_t splits_dtype; /* i32 or i64 */
+    int32_t bias;         /* 0 1 */
+    int32_t prob;         /* 0 1: without, p is 1 and absent */
+    int32_t scale_bias;   /* 0 1: y = h W2^T + p b2; needs bias and prob */
     int32_t separate_bias_scale; /* 0 1: bias_p scales b2 in p's place; needs scale_bias */
-    int32_t weight_form;   /* fg_weight_form */
-    int32_t weight_order;  /* fg_weight_order */
-    int32_t accumulate;    /* 0 1: dw1 and dw2 are added to; needs wgrad_dtype f32 */
-    int32_t host_splits;   /* 0 1: splits are also given in host memory */
-    int64_t segment_align; /* rows; 1..4096; an expert's segment begins at a multiple of it */
+    int32_t weight_form;         /* fg_weight_form */
+    int32_t weight_order;        /* fg_weight_order */
+    int32_t accumulate;          /* 0 1: dw1 and dw2 are added to; needs wgrad_dtype f32 */
+    int32_t host_splits;         /* 0 1: splits are also given in host memory */
+    int64_t segment_align;       /* rows; 1..4096; an expert's segment begins at a multiple of it */
 } fg_problem;
 
 /* A problem with every default: bf16 SwiGLU, contiguous layout, f32 p and weight gradients,
@@ -89,8 +89,8 @@ fg_dtype fg_problem_input_dtype(const fg_problem *problem, int input);
 fg_dtype fg_problem_grad_dtype(const fg_problem *problem, int input);
 int32_t fg_problem_input_dims(const fg_problem *problem, int input, int64_t rows,
                               int64_t dims[FG_TENSOR_DIMS]);
-const char *fg_input_name(int input);  /* "x" "w1" "b1" "p" "w2" "b2" "bias_p" */
-const char *fg_grad_name(int input);   /* "dx" "dw1" "db1" "dp" "dw2" "db2" "dbp" */
+const char *fg_input_name(int input); /* "x" "w1" "b1" "p" "w2" "b2" "bias_p" */
+const char *fg_grad_name(int input);  /* "dx" "dw1" "db1" "dp" "dw2" "db2" "dbp" */
 
 /* Inputs that a run of basic ops reads: FG_BIT(FG_X)... for run first_op, op_count. */
 uint32_t fg_problem_run_inputs(const fg_problem *problem);

@@ -38,14 +38,14 @@ enum {
  * Frameworks make a new one every iteration: identity is in the values, never in the address. */
 typedef struct fg_recipe {
     size_t struct_size;
-    int32_t kind;      /* fg_recipe_kind */
-    int32_t override;  /* fg_recipe_override; delayed allows none only */
-    int32_t format;    /* fg_recipe_format; current, delayed */
-    int32_t algo;      /* fg_recipe_algo; delayed */
-    int32_t margin;    /* delayed: scale is divided by 2^margin; 0..64 */
+    int32_t kind;         /* fg_recipe_kind */
+    int32_t override;     /* fg_recipe_override; delayed allows none only */
+    int32_t format;       /* fg_recipe_format; current, delayed */
+    int32_t algo;         /* fg_recipe_algo; delayed */
+    int32_t margin;       /* delayed: scale is divided by 2^margin; 0..64 */
     int32_t power_of_two; /* current: scales are powers of two */
-    int32_t history;   /* delayed: amax history length, 2..65536, 1024 by default */
-    float epsilon;     /* current: amax below it counts as it; finite, >= 0 */
+    int32_t history;      /* delayed: amax history length, 2..65536, 1024 by default */
+    float epsilon;        /* current: amax below it counts as it; finite, >= 0 */
 } fg_recipe;
 
 /* A recipe of a kind with that kind's defaults. */

@@ -56,14 +56,14 @@ typedef struct fg_bound_stage {
     int64_t n;        /* products summed, 0 for an elementwise stage */
     double gamma;     /* of the declared accumulator over n */
     int64_t row, col;
-    double value;     /* v there */
-    double sum;       /* gamma(n) * sum |a||b| */
-    double operands;  /* 3 sqrt(...), or sum |df/da| d(a) for an elementwise stage */
-    double narrow;    /* operands read with fewer than 24 digits */
+    double value;       /* v there */
+    double sum;         /* gamma(n) * sum |a||b| */
+    double operands;    /* 3 sqrt(...), or sum |df/da| d(a) for an elementwise stage */
+    double narrow;      /* operands read with fewer than 24 digits */
     double elementwise; /* c 2^-24 A and the underflow floor */
     double kink;
-    double rounding;  /* ulp of the declared rounding, 0 without */
-    double bound;     /* d(v), all of it */
+    double rounding; /* ulp of the declared rounding, 0 without */
+    double bound;    /* d(v), all of it */
 } fg_bound_stage;
 
 /* Stages of the last expert in order of computation; returns how many, at most `capacity`. */
