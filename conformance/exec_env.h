@@ -13,6 +13,7 @@ struct fg_exec_env {
     fg_executor_options options; /* for api->create: host, backend, stream_for, user */
     fg_traits traits;            /* of the backend below */
     int32_t every_recipe;        /* 1: the backend is `recorder` and takes recipes it cannot do */
+    int32_t parallel;            /* 1: calls may come from many threads at once */
     fg_status (*memory)(fg_exec_env *env, size_t bytes, void **out); /* zeroed, 256-aligned */
     void (*memory_free)(fg_exec_env *env, void *pointer);
     fg_status (*outside)(fg_exec_env *env, fg_outside_counts *out);
