@@ -40,7 +40,7 @@ typedef struct fg_case {
     fg_case_data data;
     uint64_t seed;
     int32_t zeros_expected;
-    int32_t sequence;  /* recompute: 1..8 */
+    int32_t sequence;  /* recompute: 1..8; plan: check number, 1..99; 0: not given */
     char actions[512]; /* plan, boundary: comma list; "" for none */
     int32_t iterations;
 } fg_case;

@@ -68,6 +68,8 @@ typedef struct fg_outside_counts {
     uint32_t last_mask;          /* recorder: masks of the last backward, or-ed over its runs */
     int64_t saving_forwards;     /* recorder: forwards with saved != NULL */
     int64_t streams_seen;        /* recorder: distinct streams */
+    int64_t last_forward_kernel; /* recorder: serial number of the last call's kernel, from 1 */
+    int64_t last_backward_kernel;
 } fg_outside_counts;
 
 fg_status fg_client_outside(fg_client *client, fg_outside_counts *out);
