@@ -2,6 +2,11 @@
 # for each variant (release, debug, asan, tsan, coverage, clang).
 
 VARIANT ?= release
+# CUDA kernels: auto says what is left out, 1 insists, 0 is silent.
+CUDA ?= auto
+JOBS ?= $(shell nproc)
+# Seconds that one suite may take.
+SUITE_LIMIT ?= 600
 CC := gcc
 O := build/$(VARIANT)
 BIN := $(if $(filter release,$(VARIANT)),build,$(O))
@@ -17,6 +22,8 @@ CLI :=
 SUITES :=
 # Objects that several suites share (test doubles), conformance/suites/NAME.c.
 SUITE_PARTS :=
+# Plain programs that share the suites' test bodies, conformance/suites/tsan_NAME.c each.
+TSAN_PROGRAMS :=
 # Plugins, conformance/plugins/NAME.c -> build/plugins/NAME.so; they link nothing of ours.
 PLUGINS :=
 
@@ -28,7 +35,7 @@ FLAGS_release := -O2
 FLAGS_debug := -O0
 FLAGS_asan := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
 FLAGS_tsan := -O1 -fsanitize=thread
-FLAGS_coverage := -O0 --coverage -fprofile-abs-path
+FLAGS_coverage := -O0 --coverage -fprofile-abs-path -fprofile-update=atomic
 FLAGS_clang := -O2
 ifeq ($(VARIANT),clang)
 CC := clang
@@ -44,18 +51,29 @@ CONFORMANCE_O := $(call objects,conformance,$(CONFORMANCE))
 WORKER_O := $(call objects,conformance/worker,$(WORKER))
 CLI_O := $(call objects,conformance/cli,$(CLI))
 PART_O := $(call objects,conformance/suites,$(SUITE_PARTS))
+SUITE_O := $(call objects,conformance/suites,$(SUITES:%=test_%) $(TSAN_PROGRAMS:%=tsan_%))
 LIBRARY_O := $(CONTRACT_O) $(REFERENCE_O) $(FUSER_O) $(CONFORMANCE_O)
 SUITE_BINS := $(SUITES:%=$(BIN)/suites/test_%)
+TSAN_BINS := $(TSAN_PROGRAMS:%=$(BIN)/suites/tsan_%)
 PLUGIN_SOS := $(PLUGINS:%=$(BIN)/plugins/%.so)
 
 .DEFAULT_GOAL := build
 .SECONDARY:
 
-$(O)/%.o: %.c
+# Changes only when the compiler or its flags change.
+$(O)/flags: FORCE
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+	@echo '$(CC) $(CPPFLAGS) $(CFLAGS)' | cmp -s - $@ || echo '$(CC) $(CPPFLAGS) $(CFLAGS)' >$@
+
+$(O)/%.o: %.c $(O)/flags
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) $(EXTRA_CFLAGS) -MMD -MP -c $< -o $@
 
 $(O)/libfusegate.a: $(LIBRARY_O)
+	@rm -f $@
+	ar rcs $@ $^
+
+$(O)/libparts.a: $(PART_O)
 	@rm -f $@
 	ar rcs $@ $^
 
@@ -67,17 +85,99 @@ $(BIN)/fusegate-worker: $(WORKER_O) $(O)/libfusegate.a
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -rdynamic $^ $(LDLIBS) -o $@
 
-$(BIN)/suites/test_%: $(O)/conformance/suites/test_%.o $(PART_O) $(O)/libfusegate.a
+$(BIN)/suites/test_%: $(O)/conformance/suites/test_%.o $(O)/libparts.a $(O)/libfusegate.a
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) $^ -lcriterion $(LDLIBS) -o $@
 
-$(BIN)/plugins/%.so: conformance/plugins/%.c
+$(BIN)/suites/tsan_%: $(O)/conformance/suites/tsan_%.o $(O)/libparts.a $(O)/libfusegate.a
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+$(BIN)/plugins/%.so: conformance/plugins/%.c $(O)/flags
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -shared -MMD -MP -MF $(O)/$*.so.d $< -o $@ -lm
 
 build: $(BIN)/fusegate $(BIN)/fusegate-worker $(PLUGIN_SOS) ## build the programs and plugins
 
-suites: $(SUITE_BINS) ## build the Criterion suites
+suites: $(SUITE_BINS) $(TSAN_BINS) ## build the Criterion suites and the thread programs
+
+# Targets below set up what they need, then build and run; VARIANT is theirs to choose.
+SUBMAKE = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
+PROGRAM_SOURCES := $(patsubst $(O)/%.o,%.c,$(LIBRARY_O) $(WORKER_O) $(CLI_O))
+SOURCES := $(PROGRAM_SOURCES) $(patsubst $(O)/%.o,%.c,$(PART_O) $(SUITE_O)) \
+    $(PLUGINS:%=conformance/plugins/%.c)
+
+setup: ## install the Debian packages that gate and test need
+	.ci/setup.sh build
+
+gate: ## build, then judge the embedded backend: verdict table, build/report
+	@.ci/setup.sh build
+	@.ci/cuda_note.sh $(CUDA)
+	@$(SUBMAKE) build
+	build/fusegate run --suite pr --report build/report
+
+test: ## build and run every Criterion suite
+	@.ci/setup.sh build
+	@$(SUBMAKE) build suites
+	@.ci/run_suites.sh build $(SUITE_LIMIT) $(SUITES)
+
+suites-mission: ## run the suites plan-cache, boundary and recompute on the embedded backend
+	@.ci/setup.sh build
+	@$(SUBMAKE) build
+	build/fusegate run --suite plan-cache --report build/report-plan-cache
+	build/fusegate run --suite boundary --report build/report-boundary
+	build/fusegate run --suite recompute --report build/report-recompute
+
+mutants: ## wrap right implementations in each planted fault and print the kill table
+	@.ci/setup.sh build
+	@$(SUBMAKE) build
+	conformance/mutants/run_mutants.sh
+
+asan: ## every suite under the address, leak and undefined-behaviour sanitizers
+	@.ci/setup.sh build
+	@$(SUBMAKE) VARIANT=asan build suites
+	@.ci/run_suites.sh build/asan $(SUITE_LIMIT) $(SUITES)
+
+tsan: ## the thread programs under the thread sanitizer
+	@.ci/setup.sh build
+	@$(SUBMAKE) VARIANT=tsan build suites-thread
+	@.ci/run_thread_programs.sh build/tsan $(SUITE_LIMIT) $(TSAN_PROGRAMS)
+
+suites-thread: $(TSAN_BINS)
+
+lint: ## clang-format, clang-tidy, cppcheck and a clang build without warnings
+	@.ci/setup.sh build lint
+	@.ci/lint.sh $(JOBS) $(SOURCES)
+	@$(SUBMAKE) VARIANT=clang build suites
+
+check-headers: ## each header compiles alone; no source is missing from the lists above
+	@.ci/setup.sh build
+	@.ci/check_headers.sh $(SOURCES)
+
+check-includes: ## who may include whom; file names are unique
+	@.ci/check_includes.sh
+
+coverage: ## line and branch coverage of the host's C under build/coverage, with its gate
+	@.ci/setup.sh build coverage
+	@$(SUBMAKE) VARIANT=coverage build suites
+	@coverage/coverage.sh $(SUITE_LIMIT) "$(SUITES)" $(PROGRAM_SOURCES)
+
+N ?= 20
+SEED ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
+mutation-smoke: ## empty N functions at random (N=20 SEED=..); each must fail a test
+	@.ci/setup.sh build python
+	@$(SUBMAKE) build suites
+	@python3 coverage/mutation_smoke.py --number $(N) --seed $(SEED) --jobs $(JOBS) \
+	    --suites "$(SUITES)" $(PROGRAM_SOURCES)
+
+bench: ## host time of the fuser against its two baselines
+	@.ci/setup.sh build
+	@$(SUBMAKE) build
+	build/fusegate bench --fuser
+
+fresh-check: ## the README's commands in a fresh Debian 12 (root; debootstrap)
+	@.ci/setup.sh fresh
+	@.ci/fresh_check.sh
 
 help: ## list every target
 	@grep -hE '^[a-z][a-z-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
@@ -85,5 +185,6 @@ help: ## list every target
 clean: ## remove everything that was built
 	rm -rf build
 
-.PHONY: build suites help clean
+.PHONY: build suites suites-thread setup gate test suites-mission mutants asan tsan lint \
+    check-headers check-includes coverage mutation-smoke bench fresh-check help clean FORCE
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
