@@ -19,7 +19,7 @@ CONFORMANCE :=
 WORKER :=
 CLI :=
 # Criterion suites, conformance/suites/test_NAME.c each.
-SUITES :=
+SUITES := status alloc dtype tensor problem recipe
 # Objects that several suites share (test doubles), conformance/suites/NAME.c.
 SUITE_PARTS :=
 # Plain programs that share the suites' test bodies, conformance/suites/tsan_NAME.c each.
