@@ -17,12 +17,15 @@ struct fg_exec_env {
     fg_status (*memory)(fg_exec_env *env, size_t bytes, void **out); /* zeroed, 256-aligned */
     void (*memory_free)(fg_exec_env *env, void *pointer);
     fg_status (*outside)(fg_exec_env *env, fg_outside_counts *out);
+    void (*close)(fg_exec_env *env); /* what fg_exec_env_close calls; frees the state */
     void *state;
 };
 
 /* In this process: executor entry and backend entry are handed in. */
 fg_status fg_exec_env_local(fg_executor_entry_fn executor, fg_backend_entry_fn backend,
                             fg_exec_env *out);
+/* Says that the local environment's backend is `recorder`, whose counts `counts` adds. */
+void fg_exec_env_counted(fg_exec_env *env, void (*counts)(fg_outside_counts *out));
 /* Through a worker; the client must have an executor and outlives the environment. With `recorder`
  * the executor runs on the worker's `recorder` instead of the client's backend. */
 fg_status fg_exec_env_remote(fg_client *client, int32_t recorder, fg_exec_env *out);
