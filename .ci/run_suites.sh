@@ -27,7 +27,7 @@ for name in "$@"; do
     log=$logs/$name.log
     started=$SECONDS
     code=0
-    timeout --kill-after=10 "$limit" "$folder/suites/test_$name" --ascii --color=never \
+    timeout --kill-after=10 "$limit" "$folder/suites/test_$name" --color=never \
         >"$log" 2>&1 </dev/null || code=$?
     closing=$(grep 'Synthesis: Tested:' "$log" | tail -n 1 || true)
     count='Tested: ([0-9]+) [|] Passing: ([0-9]+) [|] Failing: 0 [|] Crashing: 0'
@@ -44,11 +44,11 @@ for name in "$@"; do
         problem="$((BASH_REMATCH[1] - BASH_REMATCH[2])) tests did not pass"
     elif ((code != 0)); then
         problem="exit code $code"
-    elif compgen -G "$reports.*" >/dev/null; then
+    elif compgen -G "$reports.*" >/dev/null && grep -qE "ERROR: |runtime error:" "$reports".*; then
         problem="a sanitizer reported"
         cat "$reports".* >>"$log"
-        rm -f "$reports".*
     fi
+    rm -f "$reports".*
     if [[ $closing =~ Tested:\ ([0-9]+) ]]; then
         tests=$((tests + BASH_REMATCH[1]))
     fi
