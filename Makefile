@@ -17,6 +17,7 @@ CUDA_HOST := cuda_absent
 FUSER :=
 CONFORMANCE :=
 WORKER :=
+CONFORMANCE += case case_format case_key case_list case_parse case_splits case_suite case_word result
 CLI :=
 # Criterion suites, conformance/suites/test_NAME.c each.
 SUITES := status alloc dtype tensor problem recipe
@@ -68,6 +69,9 @@ $(O)/flags: FORCE
 $(O)/%.o: %.c $(O)/flags
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(EXTRA_CFLAGS) -MMD -MP -c $< -o $@
+
+# The suites travel inside the program.
+$(O)/conformance/case_suite.o: $(wildcard conformance/cases/*.case)
 
 $(O)/libfusegate.a: $(LIBRARY_O)
 	@rm -f $@

@@ -23,7 +23,7 @@ typedef enum fg_case_mode {
 } fg_case_mode;
 
 #define FG_CASE_EXPERTS 1024
-#define FG_CASE_LINE 2048
+#define FG_CASE_LINE 8192
 
 /* One case: what a case line says, checked and with its defaults filled in. */
 typedef struct fg_case {
