@@ -12,7 +12,8 @@ O := build/$(VARIANT)
 BIN := $(if $(filter release,$(VARIANT)),build,$(O))
 
 CONTRACT := status alloc dtype tensor problem recipe
-REFERENCE :=
+REFERENCE := backend_args expert_gradient float_activation float_gemm float_kernel float_rows \
+	host_backend host_backward host_device host_forward host_tile scratch_arena
 CUDA_HOST := cuda_absent
 FUSER :=
 CONFORMANCE :=

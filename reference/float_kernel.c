@@ -1,0 +1,93 @@
+#include "reference/float_kernel.h"
+#include "contract/alloc.h"
+#include "reference/backend_args.h"
+#include "reference/host_device.h"
+#include <stdarg.h>
+#include <stdio.h>
+
+fg_status fg_float_check_abi(uint32_t abi) {
+    if (abi != FG_BACKEND_ABI) {
+        return FG_FAIL(FG_STATUS_ABI, "backend ABI: found version %u, expected %u", abi,
+                       FG_BACKEND_ABI);
+    }
+    return FG_STATUS_OK;
+}
+
+fg_status fg_float_traits(uint32_t rounding, fg_traits *out) {
+    fg_traits traits = {
+        .struct_size = sizeof traits,
+        .memory = FG_MEMORY_HOST,
+        .deterministic = 1,
+        .row_invariant = 0, // OpenBLAS sums in another order when rows are grouped otherwise
+        .writes_padding = 0,
+        .capturable = 0,
+        .flush_subnormals = 0,
+        .base_align = FG_FLOAT_BASE_ALIGN,
+        .row_align = 1,
+        .segment_align = 1,
+        .accumulator_digits = 24,
+        .accumulator_truncates = 0,
+        .accumulator_block = 1,
+        .operand_digits = 24,
+        .rounding = rounding,
+        .activation_error = 8.0,
+    };
+    return fg_struct_give(&traits, "traits", out);
+}
+
+fg_status fg_float_refuse(char reason[FG_REASON_SIZE], const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    vsnprintf(reason, FG_REASON_SIZE, format, list);
+    va_end(list);
+    return FG_FAIL(FG_STATUS_UNSUPPORTED, "%s", reason);
+}
+
+static fg_status refuse_types(const fg_problem *problem, char reason[FG_REASON_SIZE]) {
+    if (problem->dtype != FG_F32 && problem->dtype != FG_F16 && problem->dtype != FG_BF16) {
+        return fg_float_refuse(reason, "I/O type %s, expected f32, f16 or bf16",
+                               fg_dtype_name((fg_dtype)problem->dtype));
+    }
+    if (problem->weight_form != FG_WEIGHTS_TENSOR) {
+        return fg_float_refuse(reason, "a pointer per expert, expected weights in one tensor");
+    }
+    if (problem->weight_order != FG_WEIGHTS_OI) {
+        return fg_float_refuse(reason, "weights in order io, expected oi");
+    }
+    return FG_STATUS_OK;
+}
+
+fg_status fg_float_supports(const fg_problem *problem, const fg_recipe *recipe,
+                            char reason[FG_REASON_SIZE], fg_problem *problem_out) {
+    fg_problem known;
+    fg_recipe asked;
+    FG_TRY(fg_struct_take(problem, sizeof known, "problem", &known));
+    FG_TRY(fg_struct_take(recipe, sizeof asked, "recipe", &asked));
+    FG_TRY(fg_problem_check(&known));
+    FG_TRY(fg_recipe_check(&asked));
+    if (asked.kind != FG_RECIPE_NONE) {
+        return fg_float_refuse(reason, "recipe %s, expected none",
+                               fg_recipe_kind_name((fg_recipe_kind)asked.kind));
+    }
+    FG_TRY(refuse_types(&known, reason));
+    if (problem_out != NULL) {
+        *problem_out = known;
+    }
+    return FG_STATUS_OK;
+}
+
+fg_status fg_float_kernel_create(const fg_device *device, const fg_problem *problem,
+                                 fg_kernel **out) {
+    fg_kernel *kernel = fg_alloc(sizeof *kernel, FG_ALLOC_GENERAL);
+    if (kernel == NULL) {
+        return FG_FAIL(FG_STATUS_NO_MEMORY, "no memory for a kernel");
+    }
+    kernel->device = fg_host_device_index(device);
+    kernel->problem = *problem;
+    *out = kernel;
+    return FG_STATUS_OK;
+}
+
+void fg_float_kernel_destroy(fg_kernel *kernel) {
+    fg_free(kernel);
+}
