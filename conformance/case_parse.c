@@ -1,5 +1,6 @@
 #include "conformance/case_parse.h"
 
+#include "conformance/action.h"
 #include "conformance/case_word.h"
 
 #include <string.h>
@@ -145,54 +146,8 @@ fg_status fg_case_mask_parse(const fg_case_text *text, char *list, uint32_t all,
     return FG_STATUS_OK;
 }
 
-static const fg_key_word actions_known[] = {
-    {"nograd", 0, 1}, {"grad", 0, 1}, {"back", 0, 1},   {"step", 0, 1}, {"clear", 0, 1},
-    {"evict", 0, 1},  {"pass", 0, 1}, {"recipe", 1, 1}, {"opt", 2, 1},  {"hist", 1, 1},
-    {"dev", 1, 1},    {"cap", 1, 1},  {"need", 1, 1},   {NULL, 0, 0},
-};
-
-static fg_status action_check(const fg_case_text *text, const char *place, const char *action) {
-    char word[64];
-    size_t length = strcspn(action, ":");
-    if (length >= sizeof word) {
-        return FG_FAIL(FG_STATUS_PARSE, "column %d: found action '%s', which is too long",
-                       fg_case_text_column(text, place), action);
-    }
-    memcpy(word, action, length);
-    word[length] = '\0';
-    const fg_key_word *known = fg_key_word_find(actions_known, word);
-    if (known == NULL) {
-        return FG_FAIL(FG_STATUS_PARSE,
-                       "column %d: found action '%s', which is none; nearest is "
-                       "'%s'",
-                       fg_case_text_column(text, place), word,
-                       fg_key_word_nearest(actions_known, word));
-    }
-    int32_t arguments = 0;
-    for (const char *at = action + length; *at == ':'; at += 1 + strcspn(at + 1, ":")) {
-        arguments += at[1] != '\0' && at[1] != ':';
-    }
-    if (arguments != known->value) {
-        return FG_FAIL(FG_STATUS_PARSE, "column %d: found %d arguments in action '%s', expected %d",
-                       fg_case_text_column(text, place), arguments, action, known->value);
-    }
-    return FG_STATUS_OK;
-}
-
 fg_status fg_case_actions_check(const fg_case_text *text, const char *actions) {
-    char action[512];
-    for (const char *at = actions;;) {
-        size_t length = strcspn(at, ",");
-        if (length >= sizeof action) {
-            return FG_FAIL(FG_STATUS_PARSE, "column %d: found an action of %zu characters",
-                           fg_case_text_column(text, at), length);
-        }
-        memcpy(action, at, length);
-        action[length] = '\0';
-        FG_TRY(action_check(text, at, action));
-        if (at[length] == '\0') {
-            return FG_STATUS_OK;
-        }
-        at += length + 1;
-    }
+    fg_action list[FG_ACTIONS];
+    int32_t count = 0;
+    return fg_actions_parse(actions, fg_case_text_column(text, actions), list, FG_ACTIONS, &count);
 }
