@@ -41,10 +41,12 @@ const char *fg_status_sentence(fg_status status);
 fg_status fg_status_from_name(const char *name, fg_status *out);
 
 /* Records what went wrong, printf style, as this thread's message, and returns `status`.
- * The message is cut at 1,023 bytes; the trace starts anew with this call's place. */
+ * The message is cut at 1,023 bytes; the trace starts anew with this call's place.
+ * FG_FAIL gives the status itself, so that an analyser of the caller sees a failure. */
 fg_status fg_fail_at(fg_status status, const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-#define FG_FAIL(status, ...) fg_fail_at((status), __FILE__, __LINE__, __VA_ARGS__)
+#define FG_FAIL(status, ...)                                                                       \
+    ((void)fg_fail_at((status), __FILE__, __LINE__, __VA_ARGS__), (fg_status)(status))
 
 /* This thread's last message ("" when there is none); valid until its next failure. */
 const char *fg_message(void);
@@ -63,7 +65,8 @@ void fg_message_clear(void);
     do {                                                                                           \
         fg_status fg_try_status = (call);                                                          \
         if (fg_try_status != FG_STATUS_OK) {                                                       \
-            return fg_trace(fg_try_status, #call, __FILE__, __LINE__);                             \
+            (void)fg_trace(fg_try_status, #call, __FILE__, __LINE__);                              \
+            return fg_try_status;                                                                  \
         }                                                                                          \
     } while (0)
 
