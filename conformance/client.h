@@ -25,7 +25,8 @@ void fg_client_close(fg_client *client);
 
 /* Process id of the worker; whether it is still to be used; what it wrote to stdout since the last
  * question (a contract failure), as a count of bytes; and how much CPU state (FTZ, rounding mode,
- * locale, BLAS threads, signals, working directory) it found changed, as text ("" for none). */
+ * locale, BLAS threads, signals, working directory) it found changed since the last question, as
+ * text ("" for none; valid until the next question). */
 int32_t fg_client_pid(const fg_client *client);
 int fg_client_alive(const fg_client *client);
 int64_t fg_client_stdout_bytes(fg_client *client);
@@ -35,7 +36,8 @@ const char *fg_client_state_changes(fg_client *client);
 double fg_client_seconds(fg_client *client);
 
 /* Shares a mapping with the worker; the file is unlinked when the worker holds it. Pointers in the
- * tensors of later calls must lie in shared mappings. unshare drops the worker's side. */
+ * tensors of later calls must lie in shared mappings. unshare drops the worker's side. Not from
+ * several threads at once. */
 fg_status fg_client_share(fg_client *client, fg_shm *shm);
 fg_status fg_client_unshare(fg_client *client, const fg_shm *shm);
 
@@ -54,8 +56,10 @@ fg_status fg_client_backward(fg_client *client, int64_t kernel, const fg_backwar
 fg_status fg_client_saved_release(fg_client *client, int64_t kernel, void *saved);
 
 /* The executor ABI of the worker's executor, as the same table of functions: `create` takes the
- * client as options->user and ignores host, backend and stream_for (the worker gives its own: a new
- * stream for each look-up). Passes must be ones that conformance/passes.h names. */
+ * client as options->user and ignores host and stream_for (the worker gives its own: a new stream
+ * for each look-up); of backend only the name counts, and the worker runs the executor on its own
+ * backend of that name (NULL: on the client's). Passes must be ones that conformance/passes.h
+ * names. */
 const fg_executor_api *fg_client_executor(void);
 
 /* Counts taken outside the executor, by the worker and by the backend `recorder`. */
