@@ -12,10 +12,10 @@ O := build/$(VARIANT)
 BIN := $(if $(filter release,$(VARIANT)),build,$(O))
 
 CONTRACT := status alloc dtype tensor problem recipe
-REFERENCE := activation bound oracle oracle_activation oracle_backward oracle_forward \
-    oracle_load oracle_memory oracle_operand oracle_stage \
-    backend_args expert_gradient float_activation float_gemm float_kernel float_rows \
+REFERENCE := backend_args expert_gradient float_activation float_gemm float_kernel float_rows \
 	host_backend host_backward host_device host_forward host_tile scratch_arena
+REFERENCE += activation bound oracle oracle_activation oracle_backward oracle_forward
+REFERENCE += oracle_load oracle_memory oracle_operand oracle_stage
 CUDA_HOST := cuda_absent
 FUSER :=
 CONFORMANCE :=
@@ -27,9 +27,11 @@ CONFORMANCE += exec_env exec_data exec_driver exec_set exec_watch executor_model
 WORKER :=
 CLI :=
 # Criterion suites, conformance/suites/test_NAME.c each.
-SUITES := status alloc dtype tensor problem recipe oracle
+SUITES := status alloc dtype tensor problem recipe
+SUITES += oracle
 # Objects that several suites share (test doubles), conformance/suites/NAME.c.
-SUITE_PARTS := naive_mlp oracle_case
+SUITE_PARTS :=
+SUITE_PARTS += naive_mlp oracle_case
 # Plain programs that share the suites' test bodies, conformance/suites/tsan_NAME.c each.
 TSAN_PROGRAMS :=
 # Plugins, conformance/plugins/NAME.c -> build/plugins/NAME.so; they link nothing of ours.

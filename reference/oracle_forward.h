@@ -1,0 +1,24 @@
+#ifndef FG_REFERENCE_ORACLE_FORWARD_H
+#define FG_REFERENCE_ORACLE_FORWARD_H
+
+#include "reference/oracle_state.h"
+
+/* The pre-activation as the forward and as the backward read it. */
+fg_values fg_forward_y1(const fg_oracle *oracle);
+fg_values fg_backward_y1(const fg_oracle *oracle);
+
+/* y of the loaded expert, and on the way y1, h and, where the backward computes it again, h_again:
+ *   y1 = x W1^T + b1,  h = p act(y1),  y = h W2^T + b2 or + bias_p b2. */
+void fg_oracle_forward(fg_oracle *oracle);
+
+/* Computes a product into `out`, adding to each element of row i `bias`[j] times scale[i] (NULL: no
+ * bias; NULL: 1). bias_after rounds before the bias is added and, for an intermediate, again. */
+typedef struct fg_linear {
+    fg_product product;
+    const double *bias, *scale;
+    int32_t stage, intermediate;
+} fg_linear;
+
+void fg_linear_compute(fg_oracle *oracle, const fg_linear *linear, const fg_values *out);
+
+#endif

@@ -1,0 +1,188 @@
+#include "reference/oracle_operand.h"
+
+#include "contract/alloc.h"
+#include <cblas.h>
+
+/* Shadows stay below 2^25: a sum of 2^20 products of their squares fits a float32, and 2^-88 of
+ * the largest element is still seen. */
+#define SHADOW_EXPONENT 25
+/* Float32 sums are below the true ones by far less than this. */
+#define SUM_MARGIN 1.01
+
+int fg_operand_spreads(const fg_operand_form *form, const fg_arithmetic *arithmetic) {
+    int narrow = arithmetic->narrow > 0 && form->digits > arithmetic->operand_digits;
+    return form->bounds && (form->inexact || narrow);
+}
+
+fg_status fg_array_create(size_t size, int64_t rows, int64_t cols, void *out) {
+    size_t bytes = 0;
+    FG_TRY(fg_size_mul((size_t)rows, (size_t)cols, &bytes));
+    FG_TRY(fg_size_mul(bytes, size, &bytes));
+    void *block = fg_alloc(bytes, FG_ALLOC_ORACLE);
+    if (block == NULL) {
+        return FG_FAIL(FG_STATUS_NO_MEMORY, "the oracle could not get %zu bytes", bytes);
+    }
+    memcpy(out, &block, sizeof block);
+    return FG_STATUS_OK;
+}
+
+fg_status fg_operand_create(fg_operand *operand, const fg_operand_form *form,
+                            const fg_arithmetic *arithmetic) {
+    int64_t rows = form->rows;
+    int64_t cols = form->cols;
+    *operand = (fg_operand){.rows = rows, .cols = cols};
+    FG_TRY(fg_array_create(sizeof(double), rows, cols, &operand->v));
+    if (form->inexact) {
+        FG_TRY(fg_array_create(sizeof(double), rows, cols, &operand->d));
+    }
+    if (form->digits > arithmetic->operand_digits) {
+        operand->narrow = arithmetic->narrow;
+    }
+    if (form->bounds) {
+        FG_TRY(fg_array_create(sizeof(float), rows, cols, &operand->magnitude));
+    }
+    if (form->bounds && form->square) {
+        FG_TRY(fg_array_create(sizeof(float), rows, cols, &operand->square));
+    }
+    if (fg_operand_spreads(form, arithmetic)) {
+        FG_TRY(fg_array_create(sizeof(float), rows, cols, &operand->spread));
+    }
+    return FG_STATUS_OK;
+}
+
+void fg_operand_free(fg_operand *operand) {
+    fg_free(operand->v);
+    fg_free(operand->d);
+    fg_free(operand->magnitude);
+    fg_free(operand->square);
+    fg_free(operand->spread);
+    *operand = (fg_operand){0};
+}
+
+/* Exponent e with |v| < 2^e for every finite v. */
+static int32_t exponent_over(const double *v, int64_t n) {
+    uint64_t top = 0;
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t bits = 0;
+        memcpy(&bits, &v[i], sizeof bits);
+        bits &= UINT64_MAX >> 1;
+        // Magnitudes order as their bits do; an exponent of all ones is no number.
+        top = bits > top && bits >> 52 != 0x7ff ? bits : top;
+    }
+    return (int32_t)(top >> 52) - 1022;
+}
+
+/* The power of two that brings numbers below 2^exponent to SHADOW_EXPONENT. */
+static double shadow_factor(int32_t exponent, int32_t *scale) {
+    *scale = exponent - SHADOW_EXPONENT < -1000 ? -1000 : exponent - SHADOW_EXPONENT;
+    return ldexp(1, -*scale);
+}
+
+static void shadow_magnitude(fg_operand *operand, int64_t n) {
+    double factor = shadow_factor(exponent_over(operand->v, n), &operand->scale);
+    const double *v = operand->v;
+    float *magnitude = operand->magnitude;
+    for (int64_t i = 0; i < n; i++) {
+        magnitude[i] = (float)(fabs(v[i]) * factor);
+    }
+    float *square = operand->square;
+    for (int64_t i = 0; square != NULL && i < n; i++) {
+        square[i] = magnitude[i] * magnitude[i];
+    }
+}
+
+static void shadow_spread(fg_operand *operand, int64_t n) {
+    int32_t exponent = operand->d != NULL ? exponent_over(operand->d, n) : -1022;
+    double narrow = operand->narrow;
+    if (narrow > 0) {
+        int32_t of_v = exponent_over(operand->v, n);
+        exponent = (of_v > exponent ? of_v : exponent) + 1;
+    }
+    double factor = shadow_factor(exponent, &operand->spread_scale) / 2;
+    float *spread = operand->spread;
+    for (int64_t i = 0; i < n; i++) {
+        double d = operand->d != NULL ? operand->d[i] : 0;
+        d += narrow > 0 ? narrow * fabs(operand->v[i]) : 0;
+        float half = (float)(d * factor);
+        spread[i] = half * half;
+    }
+}
+
+void fg_operand_shadow(fg_operand *operand) {
+    int64_t n = operand->rows * operand->cols;
+    if (operand->magnitude != NULL) {
+        shadow_magnitude(operand, n);
+    }
+    if (operand->spread != NULL) {
+        shadow_spread(operand, n);
+    }
+}
+
+fg_product_extents fg_product_measure(const fg_product *product) {
+    const fg_operand *a = product->a;
+    const fg_operand *b = product->b;
+    return (fg_product_extents){
+        .m = product->a_transposed ? a->cols : a->rows,
+        .n = product->b_transposed ? b->rows : b->cols,
+        .k = product->a_transposed ? a->rows : a->cols,
+    };
+}
+
+void fg_product_values(const fg_product *product, double *v) {
+    fg_product_extents size = fg_product_measure(product);
+    if (size.m == 0 || size.n == 0 || size.k == 0) {
+        memset(v, 0, (size_t)(size.m * size.n) * sizeof *v);
+        return;
+    }
+    cblas_dgemm(CblasRowMajor, product->a_transposed ? CblasTrans : CblasNoTrans,
+                product->b_transposed ? CblasTrans : CblasNoTrans, (int)size.m, (int)size.n,
+                (int)size.k, 1, product->a->v, (int)product->a->cols, product->b->v,
+                (int)product->b->cols, 0, v, (int)size.n);
+}
+
+static void shadow_product(const fg_product *product, float alpha, const float *a, const float *b,
+                           float beta, float *c) {
+    fg_product_extents size = fg_product_measure(product);
+    cblas_sgemm(CblasRowMajor, product->a_transposed ? CblasTrans : CblasNoTrans,
+                product->b_transposed ? CblasTrans : CblasNoTrans, (int)size.m, (int)size.n,
+                (int)size.k, alpha, a, (int)product->a->cols, b, (int)product->b->cols, beta, c,
+                (int)size.n);
+}
+
+/* Sum of (b d(a)/2)^2 + (a d(b)/2)^2. The two sums have scales of their own; the smaller one is
+ * brought to the larger's. */
+static void spread_products(const fg_product *product, fg_product_sums *sums) {
+    const fg_operand *a = product->a;
+    const fg_operand *b = product->b;
+    int32_t of_a = a->spread != NULL ? a->spread_scale + b->scale : INT32_MIN / 4;
+    int32_t of_b = b->spread != NULL ? b->spread_scale + a->scale : INT32_MIN / 4;
+    int32_t scale = of_a > of_b ? of_a : of_b;
+    float beta = 0;
+    if (a->spread != NULL) {
+        float alpha = (float)ldexp(1, 2 * (of_a - scale));
+        shadow_product(product, alpha, a->spread, b->square, beta, sums->spread);
+        beta = 1;
+    }
+    if (b->spread != NULL) {
+        float alpha = (float)ldexp(1, 2 * (of_b - scale));
+        shadow_product(product, alpha, a->square, b->spread, beta, sums->spread);
+    }
+    sums->spread_factor = 3 * sqrt(SUM_MARGIN) * ldexp(1, scale);
+}
+
+void fg_product_shadows(const fg_product *product, fg_product_sums *sums) {
+    fg_product_extents size = fg_product_measure(product);
+    sums->sum_factor = 0;
+    sums->spread_factor = 0;
+    sums->largest = INFINITY;
+    if (size.m == 0 || size.n == 0 || size.k == 0) {
+        return;
+    }
+    double scale = ldexp(1, product->a->scale + product->b->scale);
+    shadow_product(product, 1, product->a->magnitude, product->b->magnitude, 0, sums->sum);
+    sums->sum_factor = product->gamma * SUM_MARGIN * scale;
+    sums->largest = product->largest / scale;
+    if (product->a->spread != NULL || product->b->spread != NULL) {
+        spread_products(product, sums);
+    }
+}

@@ -1,0 +1,23 @@
+#ifndef FG_REFERENCE_ORACLE_STAGE_H
+#define FG_REFERENCE_ORACLE_STAGE_H
+
+#include "reference/oracle_state.h"
+
+/* Forgets the stages of the expert before. */
+void fg_stage_reset(fg_oracle *oracle);
+
+/* Offers one element of a stage; the one with the largest bound is kept. A spec that asks for no
+ * stages makes it a no-op. */
+void fg_stage_offer(fg_oracle *oracle, int stage, int64_t row, int64_t col, const fg_step *step);
+
+/* Says what a stage summed: n products, gamma of their accumulator. */
+void fg_stage_sum(fg_oracle *oracle, int stage, int64_t n, double gamma);
+
+/* Adds to the element kept, of a stage of O1 columns, what a later rounding added to its bound. */
+void fg_stage_rounded(fg_oracle *oracle, int stage, const fg_values *rounded);
+
+/* Tells, at the element kept, what part of the operands' term is due to operands read with few
+ * digits. */
+void fg_stage_narrow(fg_oracle *oracle, int stage, const fg_product *product);
+
+#endif
