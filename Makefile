@@ -13,7 +13,8 @@ BIN := $(if $(filter release,$(VARIANT)),build,$(O))
 
 CONTRACT := status alloc dtype tensor problem recipe
 REFERENCE := backend_args expert_gradient float_activation float_gemm float_kernel float_rows \
-	host_backend host_backward host_device host_forward host_tile scratch_arena
+	gate_columns host_backend host_backward host_device host_forward host_tile \
+	reference_backend reference_backward reference_forward scratch_arena
 REFERENCE += activation bound oracle oracle_activation oracle_backward oracle_forward
 REFERENCE += oracle_load oracle_memory oracle_operand oracle_stage
 CUDA_HOST := cuda_absent

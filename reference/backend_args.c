@@ -1,5 +1,4 @@
 #include "reference/backend_args.h"
-#include "reference/float_kernel.h"
 #include "reference/host_device.h"
 #include <string.h>
 
@@ -45,9 +44,9 @@ fg_status fg_call_buffer(const void *buffer, size_t bytes, const char *name) {
         return FG_FAIL(FG_STATUS_INVALID, "%s: found a null pointer, expected %zu bytes", name,
                        bytes);
     }
-    if ((uintptr_t)buffer % FG_FLOAT_BASE_ALIGN != 0) {
+    if ((uintptr_t)buffer % FG_CALL_BASE_ALIGN != 0) {
         return FG_FAIL(FG_STATUS_INVALID, "%s: found address %p, expected a multiple of %d", name,
-                       buffer, FG_FLOAT_BASE_ALIGN);
+                       buffer, FG_CALL_BASE_ALIGN);
     }
     return FG_STATUS_OK;
 }

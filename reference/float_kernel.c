@@ -1,6 +1,5 @@
 #include "reference/float_kernel.h"
 #include "contract/alloc.h"
-#include "reference/backend_args.h"
 #include "reference/host_device.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -22,7 +21,7 @@ fg_status fg_float_traits(uint32_t rounding, fg_traits *out) {
         .writes_padding = 0,
         .capturable = 0,
         .flush_subnormals = 0,
-        .base_align = FG_FLOAT_BASE_ALIGN,
+        .base_align = FG_CALL_BASE_ALIGN,
         .row_align = 1,
         .segment_align = 1,
         .accumulator_digits = 24,
@@ -76,12 +75,13 @@ fg_status fg_float_supports(const fg_problem *problem, const fg_recipe *recipe,
     return FG_STATUS_OK;
 }
 
-fg_status fg_float_kernel_create(const fg_device *device, const fg_problem *problem,
-                                 fg_kernel **out) {
+fg_status fg_float_kernel_create(const fg_device *device, const fg_float_math *math,
+                                 const fg_problem *problem, fg_kernel **out) {
     fg_kernel *kernel = fg_alloc(sizeof *kernel, FG_ALLOC_GENERAL);
     if (kernel == NULL) {
         return FG_FAIL(FG_STATUS_NO_MEMORY, "no memory for a kernel");
     }
+    kernel->math = math;
     kernel->device = fg_host_device_index(device);
     kernel->problem = *problem;
     *out = kernel;
@@ -90,4 +90,46 @@ fg_status fg_float_kernel_create(const fg_device *device, const fg_problem *prob
 
 void fg_float_kernel_destroy(fg_kernel *kernel) {
     fg_free(kernel);
+}
+
+static fg_status sizes_at(const fg_kernel *kernel, int64_t rows, fg_kernel_sizes *sizes) {
+    FG_TRY(fg_call_rows(rows));
+    sizes->struct_size = sizeof *sizes;
+    return kernel->math->sizes(&kernel->problem, rows, sizes);
+}
+
+fg_status fg_float_kernel_sizes(const fg_kernel *kernel, int64_t rows, fg_kernel_sizes *out) {
+    fg_kernel_sizes sizes;
+    FG_TRY(sizes_at(kernel, rows, &sizes));
+    return fg_struct_give(&sizes, "kernel sizes", out);
+}
+
+fg_status fg_float_mlp_forward(const fg_kernel *kernel, const fg_forward_args *given,
+                               fg_stream stream) {
+    fg_forward_args args;
+    fg_kernel_sizes sizes;
+    fg_call call;
+    FG_TRY(fg_host_stream_check(kernel->device, stream));
+    FG_TRY(fg_struct_take(given, sizeof args, "forward arguments", &args));
+    FG_TRY(fg_call_forward(&kernel->problem, kernel->device, &args, &call));
+    FG_TRY(sizes_at(kernel, call.rows, &sizes));
+    FG_TRY(fg_call_buffer(args.saved, 0, "saved"));
+    FG_TRY(fg_call_buffer(args.scratch, sizes.scratch_forward, "scratch"));
+    kernel->math->forward(&call, args.saved, args.scratch);
+    return FG_STATUS_OK;
+}
+
+fg_status fg_float_mlp_backward(const fg_kernel *kernel, const fg_backward_args *given,
+                                fg_stream stream) {
+    fg_backward_args args;
+    fg_kernel_sizes sizes;
+    fg_call call;
+    FG_TRY(fg_host_stream_check(kernel->device, stream));
+    FG_TRY(fg_struct_take(given, sizeof args, "backward arguments", &args));
+    FG_TRY(fg_call_backward(&kernel->problem, kernel->device, &args, &call));
+    FG_TRY(sizes_at(kernel, call.rows, &sizes));
+    FG_TRY(fg_call_buffer(args.saved, sizes.saved, "saved"));
+    FG_TRY(fg_call_buffer(args.scratch, sizes.scratch_backward, "scratch"));
+    kernel->math->backward(&call, args.saved, args.scratch);
+    return FG_STATUS_OK;
 }

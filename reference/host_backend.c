@@ -5,6 +5,15 @@
 #include "reference/host_forward.h"
 #include "reference/host_tile.h"
 
+static fg_status sizes(const fg_problem *problem, int64_t rows, fg_kernel_sizes *out) {
+    fg_tensor y1 = fg_host_saved_y1(problem, rows, NULL);
+    FG_TRY(fg_tensor_span(&y1, &out->saved));
+    FG_TRY(fg_host_forward_bytes(problem, rows, &out->scratch_forward));
+    return fg_host_backward_bytes(problem, rows, &out->scratch_backward);
+}
+
+static const fg_float_math math = {sizes, fg_host_forward, fg_host_backward};
+
 static fg_status traits(fg_device *device, fg_traits *out) {
     (void)device;
     return fg_float_traits(FG_ROUND_HIDDEN | FG_ROUND_Y1_SAVED | FG_ROUND_DACT, out);
@@ -32,52 +41,7 @@ static fg_status kernel_create(fg_device *device, const fg_problem *problem,
     char reason[FG_REASON_SIZE];
     fg_problem known;
     FG_TRY(check(problem, recipe, reason, &known));
-    return fg_float_kernel_create(device, &known, out);
-}
-
-static fg_status sizes_at(const fg_problem *problem, int64_t rows, fg_kernel_sizes *sizes) {
-    fg_tensor y1 = fg_host_saved_y1(problem, rows, NULL);
-    FG_TRY(fg_call_rows(rows));
-    sizes->struct_size = sizeof *sizes;
-    FG_TRY(fg_tensor_span(&y1, &sizes->saved));
-    FG_TRY(fg_host_forward_bytes(problem, rows, &sizes->scratch_forward));
-    return fg_host_backward_bytes(problem, rows, &sizes->scratch_backward);
-}
-
-static fg_status kernel_sizes(const fg_kernel *kernel, int64_t rows, fg_kernel_sizes *out) {
-    fg_kernel_sizes sizes;
-    FG_TRY(sizes_at(&kernel->problem, rows, &sizes));
-    return fg_struct_give(&sizes, "kernel sizes", out);
-}
-
-static fg_status mlp_forward(const fg_kernel *kernel, const fg_forward_args *given,
-                             fg_stream stream) {
-    fg_forward_args args;
-    fg_kernel_sizes sizes;
-    fg_call call;
-    FG_TRY(fg_host_stream_check(kernel->device, stream));
-    FG_TRY(fg_struct_take(given, sizeof args, "forward arguments", &args));
-    FG_TRY(fg_call_forward(&kernel->problem, kernel->device, &args, &call));
-    FG_TRY(sizes_at(&kernel->problem, call.rows, &sizes));
-    FG_TRY(fg_call_buffer(args.saved, 0, "saved"));
-    FG_TRY(fg_call_buffer(args.scratch, sizes.scratch_forward, "scratch"));
-    fg_host_forward(&call, args.saved, args.scratch);
-    return FG_STATUS_OK;
-}
-
-static fg_status mlp_backward(const fg_kernel *kernel, const fg_backward_args *given,
-                              fg_stream stream) {
-    fg_backward_args args;
-    fg_kernel_sizes sizes;
-    fg_call call;
-    FG_TRY(fg_host_stream_check(kernel->device, stream));
-    FG_TRY(fg_struct_take(given, sizeof args, "backward arguments", &args));
-    FG_TRY(fg_call_backward(&kernel->problem, kernel->device, &args, &call));
-    FG_TRY(sizes_at(&kernel->problem, call.rows, &sizes));
-    FG_TRY(fg_call_buffer(args.saved, sizes.saved, "saved"));
-    FG_TRY(fg_call_buffer(args.scratch, sizes.scratch_backward, "scratch"));
-    fg_host_backward(&call, args.saved, args.scratch);
-    return FG_STATUS_OK;
+    return fg_float_kernel_create(device, &math, &known, out);
 }
 
 static const fg_backend backend = {
@@ -98,9 +62,9 @@ static const fg_backend backend = {
     .stream_delay = fg_host_stream_delay,
     .kernel_create = kernel_create,
     .kernel_destroy = fg_float_kernel_destroy,
-    .kernel_sizes = kernel_sizes,
-    .mlp_forward = mlp_forward,
-    .mlp_backward = mlp_backward,
+    .kernel_sizes = fg_float_kernel_sizes,
+    .mlp_forward = fg_float_mlp_forward,
+    .mlp_backward = fg_float_mlp_backward,
     .last_error = fg_host_last_error,
 };
 

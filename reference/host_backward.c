@@ -22,9 +22,9 @@ typedef struct buffers {
 } buffers;
 
 static buffers lay_out(const fg_problem *problem, int64_t rows, fg_arena *arena) {
-    int64_t units = fg_host_units_max(problem);
-    int64_t width = fg_host_width_max(problem);
-    int64_t tile = fg_host_rows_max(rows, FG_HOST_ROW_TILE);
+    int64_t units = fg_host_units_at(problem, 0).units;
+    int64_t width = fg_host_units_at(problem, 0).width;
+    int64_t tile = fg_host_rows(rows, FG_HOST_ROW_TILE);
     buffers b;
     b.w1 = fg_arena_floats(arena, width, problem->hidden);
     b.dw1 = fg_arena_floats(arena, width, problem->hidden);
@@ -64,7 +64,7 @@ enum {
 };
 
 /* One row of the activation's part: h = p a, dp += sum of dh a, and dy1 in y1's place. */
-static void activation_row(const fg_call *call, const fg_host_units *tile, float p, float *h,
+static void activation_row(const fg_call *call, const fg_columns *tile, float p, float *h,
                            float *dh, float *y1, float *dp) {
     float *linear = y1 + tile->units;
     float sum = 0.0f;
@@ -82,7 +82,7 @@ static void activation_row(const fg_call *call, const fg_host_units *tile, float
 }
 
 /* dx and dw1 of one tile; db1 takes dy1 before it is rounded. */
-static void fc1_tile(const fg_call *call, const buffers *b, const fg_host_units *tile, int64_t row,
+static void fc1_tile(const fg_call *call, const buffers *b, const fg_columns *tile, int64_t row,
                      int64_t rows, float *dx) {
     int64_t hidden = call->problem->hidden;
     fg_rows_sum(rows, tile->width, b->y1, b->db1);
@@ -98,13 +98,13 @@ static void fc1_tile(const fg_call *call, const buffers *b, const fg_host_units 
 }
 
 /* All that one tile of `rows` rows gives. */
-static void add_tile(const fg_call *call, const buffers *b, const fg_host_units *tile, int64_t row,
+static void add_tile(const fg_call *call, const buffers *b, const fg_columns *tile, int64_t row,
                      int64_t rows, const fg_tensor *saved, float *dx, float *dp) {
     fg_dtype dtype = (fg_dtype)call->problem->dtype;
     int64_t hidden = call->problem->hidden;
     fg_rows_load(&call->dy, row, 0, rows, hidden, b->dy);
     fg_rows_load_vector(&call->inputs[FG_P], row, rows, b->p);
-    fg_host_load_y1(saved, row, rows, tile, b->y1);
+    fg_columns_load(tile, saved, row, rows, b->y1);
     fg_float_gemm_nn(rows, tile->units, hidden, b->dy, b->w2, FG_GEMM_OVERWRITE, b->dh);
     for (int64_t r = 0; r < rows; r++) {
         activation_row(call, tile, b->p[r], b->h + r * tile->units, b->dh + r * tile->units,
@@ -120,7 +120,7 @@ static void add_tile(const fg_call *call, const buffers *b, const fg_host_units 
 }
 
 static void begin_units(const fg_call *call, const buffers *b, int64_t expert,
-                        const fg_host_units *tile) {
+                        const fg_columns *tile) {
     size_t hidden = (size_t)call->problem->hidden;
     if (wants(call, FG_BIT(FG_X))) {
         fg_host_load_w1(call, expert, tile, b->w1);
@@ -132,7 +132,7 @@ static void begin_units(const fg_call *call, const buffers *b, int64_t expert,
 }
 
 static void end_units(const fg_call *call, const buffers *b, int64_t expert,
-                      const fg_host_units *tile) {
+                      const fg_columns *tile) {
     if (wants(call, FG_BIT(FG_W1))) {
         fg_host_store_dw1(call, expert, tile, b->dw1);
     }
@@ -140,7 +140,7 @@ static void end_units(const fg_call *call, const buffers *b, int64_t expert,
         fg_host_store_dw2(call, expert, tile, b->dw2);
     }
     if (wants(call, FG_BIT(FG_B1))) {
-        fg_host_store_db1(call, expert, tile, b->db1);
+        fg_columns_store(tile, &call->grads[FG_B1], expert, 1, b->db1);
     }
 }
 
@@ -152,10 +152,10 @@ static void backward_expert(const fg_call *call, const buffers *b, int64_t exper
     memset(b->dp, 0, (size_t)count * sizeof *b->dp);
     for (int64_t unit = 0; wants(call, PAST_FC2) && unit < call->problem->inter;
          unit += FG_HOST_UNIT_TILE) {
-        fg_host_units tile = fg_host_units_at(call->problem, unit);
+        fg_columns tile = fg_host_units_at(call->problem, unit);
         begin_units(call, b, expert, &tile);
         for (int64_t at = 0; at < count; at += FG_HOST_ROW_TILE) {
-            int64_t rows = fg_host_rows_max(count - at, FG_HOST_ROW_TILE);
+            int64_t rows = fg_host_rows(count - at, FG_HOST_ROW_TILE);
             add_tile(call, b, &tile, begin + at, rows, saved, b->dx + at * hidden, b->dp + at);
         }
         end_units(call, b, expert, &tile);

@@ -19,10 +19,10 @@ typedef struct buffers {
 } buffers;
 
 static buffers lay_out(const fg_problem *problem, int64_t rows, fg_arena *arena) {
-    int64_t units = fg_host_units_max(problem);
-    int64_t width = fg_host_width_max(problem);
-    int64_t tile = fg_host_rows_max(rows, FG_HOST_ROW_TILE);
-    int64_t block = fg_host_rows_max(rows, FG_HOST_ROW_BLOCK);
+    int64_t units = fg_host_units_at(problem, 0).units;
+    int64_t width = fg_host_units_at(problem, 0).width;
+    int64_t tile = fg_host_rows(rows, FG_HOST_ROW_TILE);
+    int64_t block = fg_host_rows(rows, FG_HOST_ROW_BLOCK);
     buffers b;
     b.w1 = fg_arena_floats(arena, width, problem->hidden);
     b.w2 = fg_arena_floats(arena, problem->hidden, units);
@@ -47,7 +47,7 @@ fg_status fg_host_forward_bytes(const fg_problem *problem, int64_t rows, size_t 
 }
 
 /* h tile [rows, units] = p act(y1 tile), rounded to the I/O type. */
-static void activate(const fg_call *call, const fg_host_units *tile, int64_t rows, const float *y1,
+static void activate(const fg_call *call, const fg_columns *tile, int64_t rows, const float *y1,
                      const float *p, float *h) {
     for (int64_t r = 0; r < rows; r++) {
         const float *gate = y1 + r * tile->width;
@@ -61,7 +61,7 @@ static void activate(const fg_call *call, const fg_host_units *tile, int64_t row
 }
 
 /* Adds one tile's part of y to y [rows, H]. */
-static void add_tile(const fg_call *call, const buffers *b, const fg_host_units *tile, int64_t row,
+static void add_tile(const fg_call *call, const buffers *b, const fg_columns *tile, int64_t row,
                      int64_t rows, const fg_tensor *saved, const float *p, float *y) {
     int64_t hidden = call->problem->hidden;
     fg_rows_load(&call->inputs[FG_X], row, 0, rows, hidden, b->x);
@@ -70,7 +70,7 @@ static void add_tile(const fg_call *call, const buffers *b, const fg_host_units 
         fg_rows_add(rows, tile->width, b->b1, NULL, b->y1);
     }
     if (saved != NULL) {
-        fg_host_store_y1(saved, row, rows, tile, b->y1);
+        fg_columns_store(tile, saved, row, rows, b->y1);
     }
     activate(call, tile, rows, b->y1, p, b->h);
     int add = tile->first == 0 ? FG_GEMM_OVERWRITE : FG_GEMM_ADD;
@@ -95,14 +95,14 @@ static void forward_block(const fg_call *call, const buffers *b, int64_t expert,
     int64_t hidden = call->problem->hidden;
     fg_rows_load_vector(&call->inputs[FG_P], row, rows, b->p);
     for (int64_t unit = 0; unit < call->problem->inter; unit += FG_HOST_UNIT_TILE) {
-        fg_host_units tile = fg_host_units_at(call->problem, unit);
+        fg_columns tile = fg_host_units_at(call->problem, unit);
         fg_host_load_w1(call, expert, &tile, b->w1);
         fg_host_load_w2(call, expert, &tile, b->w2);
         if (call->problem->bias) {
             fg_host_load_b1(call, expert, &tile, b->b1);
         }
         for (int64_t at = 0; at < rows; at += FG_HOST_ROW_TILE) {
-            int64_t count = fg_host_rows_max(rows - at, FG_HOST_ROW_TILE);
+            int64_t count = fg_host_rows(rows - at, FG_HOST_ROW_TILE);
             add_tile(call, b, &tile, row + at, count, saved, b->p + at, b->y + at * hidden);
         }
     }
@@ -118,7 +118,7 @@ void fg_host_forward(const fg_call *call, void *saved, void *scratch) {
     fg_tensor y1 = fg_host_saved_y1(call->problem, call->rows, saved);
     for (int64_t expert = 0; expert < call->problem->experts; expert++) {
         for (int64_t at = 0; at < call->count[expert]; at += FG_HOST_ROW_BLOCK) {
-            int64_t rows = fg_host_rows_max(call->count[expert] - at, FG_HOST_ROW_BLOCK);
+            int64_t rows = fg_host_rows(call->count[expert] - at, FG_HOST_ROW_BLOCK);
             forward_block(call, &b, expert, call->begin[expert] + at, rows,
                           saved == NULL ? NULL : &y1);
         }
