@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define DEVICE_SLOTS 3 /* devices -1, 0, 1 */
-#define STREAMS 64     /* a look-up gives another stream than the 63 before it */
+#define STREAMS 1024   /* a look-up makes a new stream, which lives for 1023 more of them */
 #define MEMORY_ALIGN 256
 
 typedef struct local_device {
@@ -53,7 +53,10 @@ static fg_stream stream_of(local_state *state, int32_t index) {
         return NULL;
     }
     fg_stream *stream = &slot->streams[state->lookups % STREAMS];
-    if (!*stream && state->backend->stream_create(slot->device, stream)) {
+    if (*stream) {
+        state->backend->stream_destroy(slot->device, *stream);
+    }
+    if (state->backend->stream_create(slot->device, stream)) {
         *stream = NULL;
     }
     return *stream;

@@ -33,7 +33,7 @@ fg_status fg_fault_from_name(const char *name, fg_fault *out);
 
 enum { FG_CHECK_NOT_RUN = 0, FG_CHECK_PASS = 1, FG_CHECK_FAIL = 2 };
 
-#define FG_CHECKS 24
+#define FG_CHECKS 40
 
 /* One named check: memory, exact, bound, bias, determinism, counts, ... */
 typedef struct fg_check {
