@@ -16,6 +16,11 @@ uint32_t fg_exec_accumulate(const fg_problem *problem, uint32_t requires) {
     return problem->accumulate ? requires & (FG_BIT(FG_W1) | FG_BIT(FG_W2)) : 0u;
 }
 
+static void place_tensors(fg_driver *driver, int32_t device) {
+    fg_exec_data_device(driver->data, device);
+    fg_exec_out_device(driver->out, device);
+}
+
 static fg_status make_executor(fg_driver *driver, int32_t capacity) {
     fg_exec_env *env = driver->env;
     fg_executor_options options = env->options;
@@ -52,12 +57,14 @@ fg_status fg_driver_open(fg_exec_env *env, fg_exec_data *data, fg_exec_out *out,
                           .watch = FG_WATCH_ALL,
                           .unfused = unfused,
                           .recipe = fg_recipe_default(FG_RECIPE_NONE),
-                          .requires = out->has & ~FG_EXEC_Y};
+                          .requires = out->has & ~FG_EXEC_Y,
+                          .device = -1};
     driver->objects = fg_alloc(OBJECTS * sizeof *driver->objects, FG_ALLOC_GENERAL);
     if (!driver->objects) {
         return FG_FAIL(FG_STATUS_NO_MEMORY, "found no memory, expected %zu bytes",
                        OBJECTS * sizeof *driver->objects);
     }
+    place_tensors(driver, driver->device);
     fg_status status = make_executor(driver, 0);
     if (status) {
         fg_driver_close(driver);
@@ -67,6 +74,7 @@ fg_status fg_driver_open(fg_exec_env *env, fg_exec_data *data, fg_exec_out *out,
 
 void fg_driver_close(fg_driver *driver) {
     drop_executor(driver);
+    place_tensors(driver, -1);
     fg_free(driver->objects);
     driver->objects = NULL;
 }
@@ -100,7 +108,8 @@ static fg_status keep_context(fg_driver *driver, fg_context *context) {
         driver->context_count--;
     }
     fg_driver_context *kept = &driver->contexts[driver->context_count];
-    *kept = (fg_driver_context){.context = context, .requires = driver->requires};
+    *kept = (fg_driver_context){
+        .context = context, .requires = driver->requires, .device = driver->device};
     driver->context_count++;
     return fg_watch_kernel(driver, &kept->kernel);
 }
@@ -149,8 +158,11 @@ static fg_status do_backward(fg_driver *driver) {
     uint32_t accumulate = fg_exec_accumulate(&driver->data->value.problem, done.requires);
     fg_exec_out_poison(driver->out, driver->out->has & ~FG_EXEC_Y, accumulate);
     fg_exec_out_grads(driver->out, done.requires, grads);
+    // A context stays on the device of its forward.
+    place_tensors(driver, done.device);
     fg_status status =
         api->backward(driver->executor, done.context, &driver->data->dy, grads, accumulate);
+    place_tensors(driver, driver->device);
     fg_model_backward(&driver->model);
     fg_watch_status(driver, "backward", status);
     if (!status) {
@@ -258,8 +270,8 @@ fg_status fg_driver_do(fg_driver *driver, const fg_action *action) {
     case FG_ACTION_PASS:
         return do_pass(driver, action);
     case FG_ACTION_DEV:
-        fg_exec_data_device(driver->data, (int32_t)action->number);
-        fg_exec_out_device(driver->out, (int32_t)action->number);
+        driver->device = (int32_t)action->number;
+        place_tensors(driver, driver->device);
         return FG_STATUS_OK;
     case FG_ACTION_CAP:
         drop_executor(driver);

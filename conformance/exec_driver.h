@@ -26,6 +26,7 @@ enum {
 typedef struct fg_driver_context {
     fg_context *context;
     uint32_t requires;
+    int32_t device;
     int64_t kernel; /* that the recorder saw, FG_NOT_GIVEN when it may be several */
 } fg_driver_context;
 
@@ -43,6 +44,7 @@ typedef struct fg_driver {
     fg_recipe *objects; /* [3], a new object for each call */
     int64_t calls;
     uint32_t requires;
+    int32_t device;
     fg_driver_context contexts[FG_DRIVER_CONTEXTS];
     int32_t context_count;
     uint32_t flags[FG_OP_COUNT]; /* of the last forward with a context */

@@ -74,15 +74,15 @@ static void check_events(fg_driver *driver) {
 
 static void check_flags(fg_driver *driver) {
     const fg_executor_api *api = driver->env->api;
-    int gradients = driver->call.boundary < FG_OP_COUNT;
+    const fg_model_call *call = &driver->call;
     for (int32_t op = 0; op < FG_OP_COUNT; op++) {
         uint32_t flags = api->flags(driver->executor, op);
-        if (gradients && (flags & 1u) != (op >= driver->call.boundary)) {
+        if (call->mode == FG_GRAD && (flags & 1u) != (op >= call->boundary)) {
             fg_watch_note(driver, FG_FAULT_CONTRACT,
-                          "boundary %d: expected requires_grad %d of op %d, got %u",
-                          driver->call.boundary, op >= driver->call.boundary, op, flags & 1u);
+                          "boundary %d: expected requires_grad %d of op %d, got %u", call->boundary,
+                          op >= call->boundary, op, flags & 1u);
         }
-        if (!gradients && driver->flags_known && flags != driver->flags[op]) {
+        if (call->mode == FG_NO_GRAD && driver->flags_known && flags != driver->flags[op]) {
             fg_watch_note(driver, FG_FAULT_CONTRACT,
                           "flags of op %d after a no-grad call: expected %u, got %u", op,
                           driver->flags[op], flags);
@@ -90,7 +90,7 @@ static void check_flags(fg_driver *driver) {
         driver->flags[op] = flags;
     }
     // Before the first forward with gradients flags may say anything.
-    driver->flags_known = gradients || driver->flags_known;
+    driver->flags_known |= call->mode == FG_GRAD;
 }
 
 static void check_counts(fg_driver *driver, int32_t *missing) {

@@ -89,7 +89,8 @@ static void see_recipe(fg_model *model, const fg_recipe *normal, fg_model_call *
 
 fg_model_call fg_model_forward(fg_model *model, int32_t mode, const fg_recipe *recipe,
                                uint32_t requires) {
-    fg_model_call call = {.boundary = fg_model_boundary(mode, requires & model->inputs)};
+    fg_model_call call = {.mode = mode,
+                          .boundary = fg_model_boundary(mode, requires & model->inputs)};
     fg_recipe normal = normal_form(recipe);
     see_recipe(model, &normal, &call);
     normal.history = 0;

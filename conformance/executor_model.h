@@ -32,7 +32,7 @@ typedef struct fg_model {
 
 /* What one forward must do. `plan` points into the model until the next call; NULL: build fails. */
 typedef struct fg_model_call {
-    int32_t boundary, reset, first, hit;
+    int32_t mode, boundary, reset, first, hit;
     fg_model_plan *plan;
 } fg_model_call;
 

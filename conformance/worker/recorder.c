@@ -101,7 +101,7 @@ static fg_status device_open(int32_t index, fg_device **out) {
         return FG_FAIL(FG_STATUS_NO_MEMORY, "found no memory, expected %zu bytes", sizeof *device);
     }
     device->index = index;
-    fg_status status = recorder.inner->device_open(-1, &device->inner);
+    fg_status status = recorder.inner->device_open(index, &device->inner);
     if (status) {
         fg_free(device);
         return status;

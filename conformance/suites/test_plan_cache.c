@@ -1,0 +1,80 @@
+#include "conformance/plan_checks.h"
+#include "conformance/plan_checks_random.h"
+#include "conformance/plan_checks_threads.h"
+#include "conformance/suites/exec_fixture.h"
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LINE(more) FG_FIXTURE_LINE("plan", more)
+
+/* Runs one check of the table on the fuser and demands that it passes. */
+static void passes(const char *backend, const char *name) {
+    static fg_fixture fixture;
+    cr_assert_eq(fg_fixture_open(backend, LINE("iters=5"), &fixture), 0, "%s", fg_message());
+    const fg_plan_check *check = NULL;
+    for (int32_t i = 0; fg_plan_check_at(i); i++) {
+        if (strcmp(fg_plan_check_at(i)->name, name) == 0) {
+            check = fg_plan_check_at(i);
+        }
+    }
+    cr_assert(check, "no check is called %s", name);
+    cr_assert_eq(check->run(&fixture.set, check, &fixture.result), 0, "%s", fg_message());
+    const fg_check *found = fg_fixture_check(&fixture.result, name);
+    cr_assert(found && found->state == FG_CHECK_PASS, "%s on %s: %s", name, backend,
+              found ? found->where : "not recorded");
+    fg_fixture_close(&fixture);
+}
+
+#define CHECK_PASSES(name)                                                                         \
+    Test(plan_cache, name) {                                                                       \
+        passes("recorder", #name);                                                                 \
+    }
+
+CHECK_PASSES(one_mode)
+CHECK_PASSES(one_mode_nograd)
+CHECK_PASSES(alternating)
+CHECK_PASSES(further_boundary)
+CHECK_PASSES(recipe_a_then_b)
+CHECK_PASSES(recipe_a_b_a)
+CHECK_PASSES(recipes_alternate)
+CHECK_PASSES(equal_options)
+CHECK_PASSES(option_margin)
+CHECK_PASSES(option_algo)
+CHECK_PASSES(option_format_delayed)
+CHECK_PASSES(option_format_current)
+CHECK_PASSES(option_power_of_two)
+CHECK_PASSES(option_epsilon)
+CHECK_PASSES(history_length)
+CHECK_PASSES(backward_override)
+CHECK_PASSES(pass_later)
+CHECK_PASSES(device_property)
+CHECK_PASSES(capacity_one)
+CHECK_PASSES(identity)
+CHECK_PASSES(order_of_events)
+CHECK_PASSES(eviction)
+CHECK_PASSES(failed_build)
+CHECK_PASSES(bad_passes)
+CHECK_PASSES(equal_hash)
+CHECK_PASSES(devices_streams)
+CHECK_PASSES(growth)
+CHECK_PASSES(threads)
+
+Test(plan_cache, ten_thousand_random_sequences_follow_the_model) {
+    static fg_fixture fixture;
+    cr_assert_eq(fg_fixture_open("recorder", LINE("seed=20"), &fixture), 0, "%s", fg_message());
+    cr_assert_eq(fg_plan_random(&fixture.set, "random", 10000, &fixture.result), 0);
+    cr_assert_eq(fixture.result.checks[0].state, FG_CHECK_PASS, "%s",
+                 fixture.result.checks[0].where);
+    fg_fixture_close(&fixture);
+}
+
+Test(plan_cache, checks_without_recipes_pass_on_host) {
+    static fg_fixture fixture;
+    cr_assert_eq(fg_fixture_open("host", LINE("iters=3"), &fixture), 0, "%s", fg_message());
+    int32_t ran = 0;
+    cr_assert_eq(fg_plan_checks(&fixture.set, &fixture.result, &ran), 0, "%s", fg_message());
+    cr_assert_eq(fixture.result.state, FG_STATE_PASS, "%s", fixture.result.reason);
+    cr_assert_geq(ran, 17);
+    fg_fixture_close(&fixture);
+}
