@@ -18,7 +18,8 @@ REFERENCE := backend_args expert_gradient float_activation float_gemm float_kern
 REFERENCE += activation bound oracle oracle_activation oracle_backward oracle_forward
 REFERENCE += oracle_load oracle_memory oracle_operand oracle_stage
 CUDA_HOST := cuda_absent
-FUSER :=
+FUSER := op fusion plan_key call_gate buffer_pool device_table recipe_state plan plan_cache
+FUSER += call_memory plan_run fuser plan_choice call_check fuser_call fuser_executor
 CONFORMANCE :=
 CONFORMANCE += case case_format case_key case_list case_parse case_splits case_suite case_word result
 CONFORMANCE += action passes
@@ -30,9 +31,11 @@ CLI :=
 # Criterion suites, conformance/suites/test_NAME.c each.
 SUITES := status alloc dtype tensor problem recipe
 SUITES += oracle
+SUITES += fuser
 # Objects that several suites share (test doubles), conformance/suites/NAME.c.
 SUITE_PARTS :=
 SUITE_PARTS += naive_mlp oracle_case
+SUITE_PARTS += tiny_backend fuser_rig
 # Plain programs that share the suites' test bodies, conformance/suites/tsan_NAME.c each.
 TSAN_PROGRAMS :=
 # Plugins, conformance/plugins/NAME.c -> build/plugins/NAME.so; they link nothing of ours.
