@@ -30,11 +30,11 @@ WORKER :=
 CLI :=
 # Criterion suites, conformance/suites/test_NAME.c each.
 SUITES := status alloc dtype tensor problem recipe
-SUITES += oracle
+SUITES += oracle bound
 SUITES += fuser
 # Objects that several suites share (test doubles), conformance/suites/NAME.c.
 SUITE_PARTS :=
-SUITE_PARTS += naive_mlp oracle_case
+SUITE_PARTS += naive_mlp oracle_case float_mlp
 SUITE_PARTS += tiny_backend fuser_rig
 # Plain programs that share the suites' test bodies, conformance/suites/tsan_NAME.c each.
 TSAN_PROGRAMS :=

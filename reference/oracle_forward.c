@@ -11,7 +11,7 @@ fg_values fg_backward_y1(const fg_oracle *oracle) {
     return fg_oracle_rounds(oracle, FG_ROUND_Y1_SAVED) ? oracle->y1_rounded : oracle->y1;
 }
 
-/* One row of a product with its bias. */
+/* One row of a product with its bias, as it is and as its readers may round it. */
 static void linear_row(fg_oracle *oracle, const fg_linear *linear, int64_t row,
                        const fg_values *out, int64_t n, double gamma) {
     const fg_rounder *io = &oracle->io;
@@ -27,6 +27,11 @@ static void linear_row(fg_oracle *oracle, const fg_linear *linear, int64_t row,
         }
         out->v[j] = step.v;
         out->d[j] = step.d;
+        if (linear->rounded != NULL) {
+            step = fg_step_round(step, io, !after);
+            linear->rounded->v[j] = step.v;
+            linear->rounded->d[j] = step.d;
+        }
         fg_stage_offer(oracle, linear->stage, row, j - row * n, &step);
     }
 }
@@ -53,18 +58,6 @@ void fg_linear_compute(fg_oracle *oracle, const fg_linear *linear, const fg_valu
     fg_stage_narrow(oracle, linear->stage, &product);
 }
 
-/* y1 rounded for whichever reader wants it so; it is already rounded after a late bias. */
-static void round_y1(fg_oracle *oracle) {
-    int rounded = oracle->spec.problem->bias && fg_oracle_rounds(oracle, FG_ROUND_BIAS_AFTER);
-    for (int64_t k = 0; k < oracle->rows * oracle->columns; k++) {
-        fg_step step = fg_step_of(oracle->y1.v[k], oracle->y1.d[k]);
-        step = fg_step_round(step, &oracle->io, !rounded);
-        oracle->y1_rounded.v[k] = step.v;
-        oracle->y1_rounded.d[k] = step.d;
-    }
-    fg_stage_rounded(oracle, FG_STAGE_Y1, &oracle->y1_rounded);
-}
-
 void fg_oracle_forward(fg_oracle *oracle) {
     const fg_problem *problem = oracle->spec.problem;
     fg_linear fc1 = {
@@ -72,11 +65,9 @@ void fg_oracle_forward(fg_oracle *oracle) {
         .bias = problem->bias ? oracle->b1 : NULL,
         .stage = FG_STAGE_Y1,
         .intermediate = 1,
+        .rounded = oracle->needs & FG_NEED_Y1_ROUNDED ? &oracle->y1_rounded : NULL,
     };
     fg_linear_compute(oracle, &fc1, &oracle->y1);
-    if (oracle->needs & FG_NEED_Y1_ROUNDED) {
-        round_y1(oracle);
-    }
     fg_values read = fg_forward_y1(oracle);
     fg_activation_forward(oracle, &read, &oracle->h, oracle->spec.stages);
     fg_operand_shadow(&oracle->h);

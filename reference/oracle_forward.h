@@ -11,14 +11,17 @@ fg_values fg_backward_y1(const fg_oracle *oracle);
  *   y1 = x W1^T + b1,  h = p act(y1),  y = h W2^T + b2 or + bias_p b2. */
 void fg_oracle_forward(fg_oracle *oracle);
 
-/* Computes a product into `out`, adding to each element of row i `bias`[j] times scale[i] (NULL: no
- * bias; NULL: 1). bias_after rounds before the bias is added and, for an intermediate, again. */
+/* A product whose element (i, j) gets `bias`[j] times `scale`[i] (NULL: no bias; NULL: 1).
+ * bias_after rounds before the bias is added and, for an intermediate, again. `rounded` (NULL:
+ * nobody) receives the result as a reader that rounds it has it. */
 typedef struct fg_linear {
     fg_product product;
     const double *bias, *scale;
+    const fg_values *rounded;
     int32_t stage, intermediate;
 } fg_linear;
 
+/* Computes it into `out`; the gamma and range of its accumulator are filled in here. */
 void fg_linear_compute(fg_oracle *oracle, const fg_linear *linear, const fg_values *out);
 
 #endif

@@ -36,17 +36,6 @@ void fg_stage_sum(fg_oracle *oracle, int stage, int64_t n, double gamma) {
     oracle->stages[stage].gamma = gamma;
 }
 
-void fg_stage_rounded(fg_oracle *oracle, int stage, const fg_values *rounded) {
-    fg_bound_stage *kept = &oracle->stages[stage];
-    if (kept->name == NULL) {
-        return;
-    }
-    int64_t k = kept->row * oracle->columns + kept->col;
-    kept->rounding += rounded->d[k] - kept->bound;
-    kept->bound = rounded->d[k];
-    kept->value = rounded->v[k];
-}
-
 /* Element (row, k) of op(A), or (k, col) of op(B), in the operand's storage. */
 static int64_t operand_index(const fg_operand *operand, int transposed, int64_t i, int64_t j) {
     return transposed ? j * operand->cols + i : i * operand->cols + j;

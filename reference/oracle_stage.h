@@ -13,9 +13,6 @@ void fg_stage_offer(fg_oracle *oracle, int stage, int64_t row, int64_t col, cons
 /* Says what a stage summed: n products, gamma of their accumulator. */
 void fg_stage_sum(fg_oracle *oracle, int stage, int64_t n, double gamma);
 
-/* Adds to the element kept, of a stage of O1 columns, what a later rounding added to its bound. */
-void fg_stage_rounded(fg_oracle *oracle, int stage, const fg_values *rounded);
-
 /* Tells, at the element kept, what part of the operands' term is due to operands read with few
  * digits. */
 void fg_stage_narrow(fg_oracle *oracle, int stage, const fg_product *product);
