@@ -25,8 +25,10 @@ CONFORMANCE += case case_format case_key case_list case_parse case_splits case_s
 CONFORMANCE += action passes
 CONFORMANCE += shm protocol protocol_fields protocol_maps protocol_args protocol_args_read
 CONFORMANCE += client client_process client_backend client_executor exec_env_remote
+CONFORMANCE += record journal capability report report_json report_junit report_markdown report_terminal
 CONFORMANCE += exec_env exec_data exec_driver exec_set exec_watch executor_model
-WORKER :=
+CONFORMANCE += plan_checks plan_checks_random plan_checks_rows plan_checks_threads
+WORKER := worker_main backend_calls executor_calls executor_queries loader recorder session session_memory state_guard
 CLI :=
 # Criterion suites, conformance/suites/test_NAME.c each.
 SUITES := status alloc dtype tensor problem recipe
@@ -64,7 +66,7 @@ FUSER_O := $(call objects,fuser,$(FUSER))
 CONFORMANCE_O := $(call objects,conformance,$(CONFORMANCE))
 WORKER_O := $(call objects,conformance/worker,$(WORKER))
 CLI_O := $(call objects,conformance/cli,$(CLI))
-PART_O := $(call objects,conformance/suites,$(SUITE_PARTS))
+PART_O := $(call objects,conformance/suites,$(SUITE_PARTS)) $(call objects,conformance/worker,recorder)
 SUITE_O := $(call objects,conformance/suites,$(SUITES:%=test_%) $(TSAN_PROGRAMS:%=tsan_%))
 LIBRARY_O := $(CONTRACT_O) $(REFERENCE_O) $(FUSER_O) $(CONFORMANCE_O)
 SUITE_BINS := $(SUITES:%=$(BIN)/suites/test_%)
