@@ -16,16 +16,23 @@ uint32_t fg_exec_accumulate(const fg_problem *problem, uint32_t requires) {
     return problem->accumulate ? requires & (FG_BIT(FG_W1) | FG_BIT(FG_W2)) : 0u;
 }
 
-static void place_tensors(fg_driver *driver, int32_t device) {
-    fg_exec_data_device(driver->data, device);
-    fg_exec_out_device(driver->out, device);
+static void place_tensors(fg_exec_data *data, fg_exec_out *out, int32_t device) {
+    fg_exec_data_device(data, device);
+    fg_exec_out_device(out, device);
+}
+
+void fg_driver_use(fg_driver *driver, fg_exec_data *data, fg_exec_out *out,
+                   const fg_exec_out *expected) {
+    driver->data = data;
+    driver->out = out;
+    driver->expected = expected;
+    place_tensors(data, out, driver->device);
 }
 
 static fg_status make_executor(fg_driver *driver, int32_t capacity) {
     fg_exec_env *env = driver->env;
     fg_executor_options options = env->options;
     options.capacity = capacity;
-    options.unfused = driver->unfused;
     FG_TRY(env->outside(env, &driver->before));
     fg_status status = env->api->create(&driver->data->value.problem, &options, &driver->executor);
     if (status) {
@@ -37,11 +44,19 @@ static fg_status make_executor(fg_driver *driver, int32_t capacity) {
     return FG_STATUS_OK;
 }
 
+static void drop_token(fg_driver *driver) {
+    if (driver->token) {
+        driver->env->api->token_release(driver->executor, driver->token);
+        driver->token = NULL;
+    }
+}
+
 static void drop_executor(fg_driver *driver) {
     for (int32_t i = 0; i < driver->context_count; i++) {
         driver->env->api->context_release(driver->executor, driver->contexts[i].context);
     }
     driver->context_count = 0;
+    drop_token(driver);
     if (driver->executor) {
         driver->env->api->destroy(driver->executor);
         driver->executor = NULL;
@@ -49,13 +64,12 @@ static void drop_executor(fg_driver *driver) {
 }
 
 fg_status fg_driver_open(fg_exec_env *env, fg_exec_data *data, fg_exec_out *out,
-                         const fg_exec_out *expected, int32_t unfused, fg_driver *driver) {
+                         const fg_exec_out *expected, fg_driver *driver) {
     *driver = (fg_driver){.env = env,
                           .data = data,
                           .out = out,
                           .expected = expected,
                           .watch = FG_WATCH_ALL,
-                          .unfused = unfused,
                           .recipe = fg_recipe_default(FG_RECIPE_NONE),
                           .requires = out->has & ~FG_EXEC_Y,
                           .device = -1};
@@ -64,7 +78,7 @@ fg_status fg_driver_open(fg_exec_env *env, fg_exec_data *data, fg_exec_out *out,
         return FG_FAIL(FG_STATUS_NO_MEMORY, "found no memory, expected %zu bytes",
                        OBJECTS * sizeof *driver->objects);
     }
-    place_tensors(driver, driver->device);
+    place_tensors(driver->data, driver->out, driver->device);
     fg_status status = make_executor(driver, 0);
     if (status) {
         fg_driver_close(driver);
@@ -74,7 +88,7 @@ fg_status fg_driver_open(fg_exec_env *env, fg_exec_data *data, fg_exec_out *out,
 
 void fg_driver_close(fg_driver *driver) {
     drop_executor(driver);
-    place_tensors(driver, -1);
+    place_tensors(driver->data, driver->out, -1);
     fg_free(driver->objects);
     driver->objects = NULL;
 }
@@ -108,8 +122,12 @@ static fg_status keep_context(fg_driver *driver, fg_context *context) {
         driver->context_count--;
     }
     fg_driver_context *kept = &driver->contexts[driver->context_count];
-    *kept = (fg_driver_context){
-        .context = context, .requires = driver->requires, .device = driver->device};
+    *kept = (fg_driver_context){.context = context,
+                                .data = driver->data,
+                                .out = driver->out,
+                                .expected = driver->expected,
+                                .requires = driver->requires,
+                                .device = driver->device};
     driver->context_count++;
     return fg_watch_kernel(driver, &kept->kernel);
 }
@@ -119,9 +137,17 @@ static fg_status do_forward(fg_driver *driver, int32_t mode) {
     fg_context *context = NULL;
     fg_exec_out_poison(driver->out, FG_EXEC_Y, 0);
     driver->call = fg_model_forward(&driver->model, mode, &driver->recipe, driver->requires);
-    fg_status status =
-        api->forward(driver->executor, mode, new_object(driver), driver->requires,
-                     &driver->data->in, &driver->out->tensors[FG_INPUTS], NULL, NULL, &context);
+    fg_token **token_out = NULL;
+    if (driver->tokens && mode == FG_NO_GRAD) {
+        drop_token(driver);
+        token_out = &driver->token;
+    }
+    fg_status status = api->forward(driver->executor, mode, new_object(driver), driver->requires,
+                                    &driver->data->in, &driver->out->tensors[FG_INPUTS],
+                                    mode == FG_GRAD ? driver->token : NULL, token_out, &context);
+    if (mode == FG_GRAD) {
+        drop_token(driver);
+    }
     if (!driver->call.plan) {
         if (status != FG_STATUS_BUILD) {
             fg_watch_note(driver, fg_exec_fault(status), "forward: expected BUILD, got %s",
@@ -155,14 +181,14 @@ static fg_status do_backward(fg_driver *driver) {
     memmove(driver->contexts, driver->contexts + 1,
             (size_t)driver->context_count * sizeof driver->contexts[0]);
     const fg_tensor *grads[FG_INPUT_SLOTS];
-    uint32_t accumulate = fg_exec_accumulate(&driver->data->value.problem, done.requires);
-    fg_exec_out_poison(driver->out, driver->out->has & ~FG_EXEC_Y, accumulate);
-    fg_exec_out_grads(driver->out, done.requires, grads);
+    uint32_t accumulate = fg_exec_accumulate(&done.data->value.problem, done.requires);
+    fg_exec_out_poison(done.out, done.out->has & ~FG_EXEC_Y, accumulate);
+    fg_exec_out_grads(done.out, done.requires, grads);
     // A context stays on the device of its forward.
-    place_tensors(driver, done.device);
+    place_tensors(done.data, done.out, done.device);
     fg_status status =
-        api->backward(driver->executor, done.context, &driver->data->dy, grads, accumulate);
-    place_tensors(driver, driver->device);
+        api->backward(driver->executor, done.context, &done.data->dy, grads, accumulate);
+    place_tensors(done.data, done.out, driver->device);
     fg_model_backward(&driver->model);
     fg_watch_status(driver, "backward", status);
     if (!status) {
@@ -271,7 +297,7 @@ fg_status fg_driver_do(fg_driver *driver, const fg_action *action) {
         return do_pass(driver, action);
     case FG_ACTION_DEV:
         driver->device = (int32_t)action->number;
-        place_tensors(driver, driver->device);
+        place_tensors(driver->data, driver->out, driver->device);
         return FG_STATUS_OK;
     case FG_ACTION_CAP:
         drop_executor(driver);
@@ -301,10 +327,10 @@ fg_status fg_driver_text(fg_driver *driver, const char *actions) {
     return fg_driver_run(driver, list, count);
 }
 
-fg_status fg_exec_fresh(fg_exec_env *env, fg_exec_data *data, int32_t unfused, const char *setup,
-                        uint32_t requires, fg_exec_out *out) {
+fg_status fg_exec_fresh(fg_exec_env *env, fg_exec_data *data, const char *setup, uint32_t requires,
+                        fg_exec_out *out) {
     fg_driver driver;
-    FG_TRY(fg_driver_open(env, data, out, NULL, unfused, &driver));
+    FG_TRY(fg_driver_open(env, data, out, NULL, &driver));
     driver.watch = 0;
     fg_status status = fg_driver_text(&driver, setup);
     driver.requires = requires & driver.model.inputs;
@@ -312,7 +338,7 @@ fg_status fg_exec_fresh(fg_exec_env *env, fg_exec_data *data, int32_t unfused, c
         status = fg_driver_text(&driver, "grad,back");
     }
     if (!status && driver.failure[0]) {
-        status = FG_FAIL(FG_STATUS_INTERNAL, "%s", driver.failure);
+        status = FG_FAIL(driver.status ? driver.status : FG_STATUS_INTERNAL, "%s", driver.failure);
     }
     fg_driver_close(&driver);
     return status;

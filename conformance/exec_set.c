@@ -5,8 +5,8 @@ int fg_exec_own_trouble(fg_status status) {
     return status == FG_STATUS_NO_MEMORY || status == FG_STATUS_IO || status == FG_STATUS_OVERFLOW;
 }
 
-fg_status fg_exec_set_create(fg_exec_env *env, const fg_case *value, const char *suffix, int fresh,
-                             fg_exec_set *out) {
+fg_status fg_exec_set_create(fg_exec_env *env, const fg_case *value, const char *suffix,
+                             const char *setup, fg_exec_set *out) {
     *out = (fg_exec_set){.env = env, .value = value, .suffix = suffix};
     if (env->traits.memory != FG_MEMORY_HOST) {
         return FG_FAIL(FG_STATUS_UNSUPPORTED, "found device memory, expected host memory");
@@ -15,12 +15,12 @@ fg_status fg_exec_set_create(fg_exec_env *env, const fg_case *value, const char 
     if (!status) {
         status = fg_exec_out_create(env, value, &out->out);
     }
-    if (!status && fresh) {
+    if (!status && setup) {
         status = fg_exec_out_create(env, value, &out->expected);
     }
-    if (!status && fresh) {
+    if (!status && setup) {
         status =
-            fg_exec_fresh(env, out->data, 0, "", out->expected->has & ~FG_EXEC_Y, out->expected);
+            fg_exec_fresh(env, out->data, setup, out->expected->has & ~FG_EXEC_Y, out->expected);
     }
     if (status) {
         fg_exec_set_destroy(out);
@@ -67,5 +67,23 @@ fg_status fg_exec_set_record(const fg_exec_set *set, const char *name, fg_status
     }
     fg_exec_set_check(set, name, missing ? FG_CHECK_NOT_RUN : FG_CHECK_PASS, FG_FAULT_NONE, text,
                       result);
+    return FG_STATUS_OK;
+}
+
+fg_status fg_exec_set_begin(const fg_exec_set *set, fg_driver *driver) {
+    const fg_case *value = set->value;
+    uint32_t watch = driver->watch;
+    driver->watch = 0;
+    FG_TRY(fg_driver_text(driver, value->actions));
+    driver->watch = watch;
+    driver->expected_off = 0; // expected comes from the same passes
+    if (value->mode == FG_MODE_NOGRAD) {
+        FG_TRY(fg_driver_text(driver, "grad"));
+    }
+    if (value->has_first) {
+        driver->requires = value->first & driver->model.inputs;
+        FG_TRY(fg_driver_text(driver, value->first ? "grad" : "nograd"));
+    }
+    driver->requires = value->want & driver->model.inputs;
     return FG_STATUS_OK;
 }

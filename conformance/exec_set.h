@@ -11,15 +11,21 @@ typedef struct fg_exec_set {
     const fg_case *value;
     const char *suffix; /* of check names: "" or "@backend" */
     fg_exec_data *data;
-    fg_exec_out *out, *expected; /* expected: y and every gradient, one entry, recipe none */
+    fg_exec_out *out, *expected; /* expected: y and every gradient, recipe none */
 } fg_exec_set;
 
-/* Makes tensors for a case and, with `fresh`, runs a new executor for `expected` (else NULL).
+/* Makes tensors for a case and runs a new executor that did the actions of `setup` first for
+ * `expected` (setup NULL: none).
  * FG_STATUS_UNSUPPORTED for memory that this side cannot see; the executor's own status when its
  * first call fails. */
-fg_status fg_exec_set_create(fg_exec_env *env, const fg_case *value, const char *suffix, int fresh,
-                             fg_exec_set *out);
+fg_status fg_exec_set_create(fg_exec_env *env, const fg_case *value, const char *suffix,
+                             const char *setup, fg_exec_set *out);
 void fg_exec_set_destroy(fg_exec_set *set);
+
+/* Brings a new driver to a boundary or recompute case's call: does the case's actions (unwatched),
+ * a forward with gradients before a case without them (so that there are flags to keep), the call
+ * of `first`, and asks for `want`. */
+fg_status fg_exec_set_begin(const fg_exec_set *set, fg_driver *driver);
 
 /* Records how a check ended: a failing one when `driver` notes a failure, not-run when `status` is
  * FG_STATUS_UNSUPPORTED, else a pass (not-run when counts were missing); adds the executor's plan

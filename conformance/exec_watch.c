@@ -13,7 +13,8 @@ void fg_watch_note(fg_driver *driver, fg_fault fault, const char *format, ...) {
 }
 
 void fg_watch_status(fg_driver *driver, const char *what, fg_status status) {
-    if (status) {
+    if (status && !driver->failure[0]) {
+        driver->status = status;
         fg_watch_note(driver, fg_exec_fault(status), "%s: expected OK, got %s: %s", what,
                       fg_status_name(status), fg_message());
     }
@@ -151,12 +152,13 @@ fg_status fg_watch_kernel(fg_driver *driver, int64_t *out) {
     return FG_STATUS_OK;
 }
 
-static void check_gradients(fg_driver *driver, uint32_t requires) {
+static void check_gradients(fg_driver *driver, const fg_driver_context *done) {
     char text[sizeof driver->failure];
-    if (!fg_exec_out_intact(driver->out, requires | FG_EXEC_Y, text, sizeof text)) {
+    uint32_t requires = done->requires;
+    if (!fg_exec_out_intact(done->out, requires | FG_EXEC_Y, text, sizeof text)) {
         fg_watch_note(driver, FG_FAULT_MEMORY, "%s", text);
     } else if (!driver->expected_off &&
-               !fg_exec_out_equal(driver->expected, driver->out, requires, text, sizeof text)) {
+               !fg_exec_out_equal(done->expected, done->out, requires, text, sizeof text)) {
         fg_watch_note(driver, FG_FAULT_NUMERIC, "%s", text);
     }
 }
@@ -225,8 +227,8 @@ fg_status fg_watch_counts(fg_driver *driver, int32_t *missing) {
 }
 
 fg_status fg_watch_backward(fg_driver *driver, const fg_driver_context *done) {
-    if ((driver->watch & FG_WATCH_VALUES) && driver->expected) {
-        check_gradients(driver, done->requires);
+    if ((driver->watch & FG_WATCH_VALUES) && done->expected) {
+        check_gradients(driver, done);
     }
     if (driver->watch & FG_WATCH_OUTSIDE) {
         FG_TRY(backward_outside(driver, done));

@@ -1,6 +1,7 @@
 #include "conformance/plan_checks.h"
 #include "conformance/exec_watch.h"
 #include "conformance/passes.h"
+#include "conformance/plan_checks_forms.h"
 #include "conformance/plan_checks_random.h"
 #include "conformance/plan_checks_rows.h"
 #include "conformance/plan_checks_threads.h"
@@ -13,7 +14,7 @@ static fg_status run_actions(const fg_exec_set *set, const char *name, const cha
                              int32_t repeats, uint32_t watch, fg_result *result) {
     fg_driver driver;
     int32_t missing = 0;
-    FG_TRY(fg_driver_open(set->env, set->data, set->out, set->expected, 0, &driver));
+    FG_TRY(fg_driver_open(set->env, set->data, set->out, set->expected, &driver));
     driver.watch = watch;
     fg_status status = FG_STATUS_OK;
     for (int32_t i = 0; i < repeats && !status; i++) {
@@ -117,7 +118,7 @@ static fg_status check_bad_passes(const fg_exec_set *set, const fg_plan_check *c
                            : FG_FAIL(FG_STATUS_UNSUPPORTED, "found no register_pass, expected one");
     for (size_t i = 0; i < sizeof names / sizeof names[0] && !status && !driver.failure[0]; i++) {
         fg_driver next;
-        FG_TRY(fg_driver_open(set->env, set->data, set->out, set->expected, 0, &next));
+        FG_TRY(fg_driver_open(set->env, set->data, set->out, set->expected, &next));
         status = try_bad_pass(&next, names[i]);
         fg_driver_close(&next);
         driver = next;
@@ -163,7 +164,7 @@ static fg_status check_devices(const fg_exec_set *set, const fg_plan_check *chec
                                fg_result *result) {
     fg_driver driver;
     int32_t missing = 0;
-    FG_TRY(fg_driver_open(set->env, set->data, set->out, set->expected, 0, &driver));
+    FG_TRY(fg_driver_open(set->env, set->data, set->out, set->expected, &driver));
     driver.watch = FG_WATCH_COUNTS | FG_WATCH_VALUES | FG_WATCH_LISTS;
     fg_status status = FG_STATUS_OK;
     for (int i = 0; i < 4 && !status; i++) {
@@ -193,7 +194,7 @@ static fg_status check_growth(const fg_exec_set *set, const fg_plan_check *check
     fg_driver driver;
     int32_t missing = 0;
     fg_action nograd = {.kind = FG_ACTION_NOGRAD};
-    FG_TRY(fg_driver_open(set->env, set->data, set->out, NULL, 0, &driver));
+    FG_TRY(fg_driver_open(set->env, set->data, set->out, NULL, &driver));
     driver.watch = 0;
     fg_status status =
         fg_driver_text(&driver, set->env->every_recipe ? "recipe:delayed" : "recipe:none");
@@ -224,17 +225,28 @@ static fg_status check_threads(const fg_exec_set *set, const fg_plan_check *chec
     return fg_plan_threads(set, check->name, 20, result);
 }
 
+static fg_status check_forms(const fg_exec_set *set, const fg_plan_check *check,
+                             fg_result *result) {
+    return fg_plan_forms(set, check->name, result);
+}
+
 static fg_status check_random(const fg_exec_set *set, const fg_plan_check *check,
                               fg_result *result) {
     return fg_plan_random(set, check->name, 20 * (int64_t)set->value->iterations, result);
 }
 
 static const fg_plan_check checks[] = {
-    {30, "identity", 0, check_identity},       {31, "order_of_events", 0, check_order},
-    {32, "eviction", 0, check_eviction},       {33, "failed_build", 0, check_failed_build},
-    {34, "bad_passes", 0, check_bad_passes},   {35, "equal_hash", 0, check_equal_hash},
-    {36, "devices_streams", 0, check_devices}, {37, "growth", 0, check_growth},
-    {38, "threads", 0, check_threads},         {39, "random", 0, check_random},
+    {30, "identity", 0, check_identity},
+    {31, "order_of_events", 0, check_order},
+    {32, "eviction", 0, check_eviction},
+    {33, "failed_build", 0, check_failed_build},
+    {34, "bad_passes", 0, check_bad_passes},
+    {35, "equal_hash", 0, check_equal_hash},
+    {36, "devices_streams", 0, check_devices},
+    {37, "growth", 0, check_growth},
+    {38, "threads", 0, check_threads},
+    {39, "random", 0, check_random},
+    {40, "forms", 0, check_forms},
 };
 
 const fg_plan_check *fg_plan_check_at(int32_t i) {

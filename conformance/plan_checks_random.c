@@ -94,7 +94,7 @@ fg_status fg_random_try(const fg_exec_set *set, const fg_action *actions, int32_
     fg_driver driver;
     int32_t missing = 0;
     *failure = '\0';
-    FG_TRY(fg_driver_open(set->env, set->data, set->out, set->expected, 0, &driver));
+    FG_TRY(fg_driver_open(set->env, set->data, set->out, set->expected, &driver));
     fg_status status = FG_STATUS_OK;
     for (int32_t i = 0; i < count && !status; i++) {
         fg_recipe before = driver.recipe;

@@ -178,7 +178,7 @@ static fg_status run_row(const fg_exec_set *set, const fg_plan_check *check, fg_
     int32_t missing = 0;
     int32_t also = 0;
     fg_driver driver;
-    FG_TRY(fg_driver_open(set->env, set->data, set->out, NULL, 0, &driver));
+    FG_TRY(fg_driver_open(set->env, set->data, set->out, NULL, &driver));
     driver.watch = 0;
     fg_status status = run_phases(&driver, row, iterations);
     if (!status && !driver.failure[0]) {

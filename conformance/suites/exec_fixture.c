@@ -33,7 +33,9 @@ fg_status fg_fixture_open_executor(const char *backend, fg_executor_entry_fn exe
     memset(out, 0, sizeof *out);
     FG_TRY(fg_case_parse(line, &out->value));
     FG_TRY(fg_fixture_env(backend, executor, &out->env));
-    fg_status status = fg_exec_set_create(&out->env, &out->value, "", 1, &out->set);
+    fg_status status =
+        fg_exec_set_create(&out->env, &out->value, "",
+                           out->value.kind == FG_CASE_PLAN ? "" : out->value.actions, &out->set);
     if (status) {
         fg_exec_env_close(&out->env);
     }

@@ -59,6 +59,7 @@ CHECK_PASSES(equal_hash)
 CHECK_PASSES(devices_streams)
 CHECK_PASSES(growth)
 CHECK_PASSES(threads)
+CHECK_PASSES(forms)
 
 Test(plan_cache, ten_thousand_random_sequences_follow_the_model) {
     static fg_fixture fixture;

@@ -1,0 +1,11 @@
+#ifndef FG_CONFORMANCE_EXEC_JUDGE_H
+#define FG_CONFORMANCE_EXEC_JUDGE_H
+
+#include "conformance/exec_data.h"
+
+/* Holds outputs of a mask against the oracle: 1 in *good when each element lies within its bound,
+ * else `text` names the worst. FG_STATUS_NO_MEMORY and what the oracle returns. */
+fg_status fg_exec_judge(const fg_exec_data *data, const fg_traits *traits, const fg_exec_out *got,
+                        uint32_t mask, int *good, char *text, size_t size);
+
+#endif
