@@ -190,8 +190,7 @@ static void report_bias(const fg_mlp_judgement *judgement, const fg_comparison *
         int output = judgement->targets[i].output;
         const fg_bias *bias = &comparison->findings[output].bias;
         const fg_tensor *view = fg_tensors_view(judgement->tensors, judgement->targets[i].buffer);
-        int narrow = fg_dtype_size((fg_dtype)view->dtype) <= 2;
-        if (bias->count < FG_BIAS_LEAST || !(narrow || !judgement->traits->accumulator_truncates)) {
+        if (bias->count < FG_BIAS_LEAST || !bias_means(judgement, view)) {
             continue;
         }
         if (fg_bias_fails(bias)) {
