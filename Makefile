@@ -30,11 +30,12 @@ CONFORMANCE += client client_process client_backend client_executor exec_env_rem
 CONFORMANCE += record journal capability report report_json report_junit report_markdown report_terminal
 CONFORMANCE += exec_env exec_data exec_driver exec_set exec_watch executor_model
 CONFORMANCE += plan_checks plan_checks_random plan_checks_rows plan_checks_threads
+CONFORMANCE += safetensors
 WORKER := worker_main backend_calls executor_calls executor_queries loader recorder session session_memory state_guard
 CLI :=
 # Criterion suites, conformance/suites/test_NAME.c each.
 SUITES := status alloc dtype tensor problem recipe
-SUITES += oracle bound
+SUITES += oracle bound golden safetensors
 SUITES += fuser
 # Objects that several suites share (test doubles), conformance/suites/NAME.c.
 SUITE_PARTS :=
