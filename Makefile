@@ -37,12 +37,15 @@ CLI :=
 SUITES := status alloc dtype tensor problem recipe
 SUITES += oracle bound golden safetensors
 SUITES += fuser
+SUITES += host_backend reference_backend
 # Objects that several suites share (test doubles), conformance/suites/NAME.c.
 SUITE_PARTS :=
 SUITE_PARTS += naive_mlp oracle_case float_mlp
 SUITE_PARTS += tiny_backend fuser_rig
+SUITE_PARTS += abi_battery backend_fixture backend_judge backend_threads numeric_battery
 # Plain programs that share the suites' test bodies, conformance/suites/tsan_NAME.c each.
 TSAN_PROGRAMS :=
+TSAN_PROGRAMS += backend
 # Plugins, conformance/plugins/NAME.c -> build/plugins/NAME.so; they link nothing of ours.
 PLUGINS :=
 

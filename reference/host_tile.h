@@ -10,7 +10,7 @@
 enum {
     FG_HOST_ROW_TILE = 128,  /* rows of one GEMM */
     FG_HOST_ROW_BLOCK = 512, /* rows for which a forward keeps float32 sums of y */
-    FG_HOST_UNIT_TILE = 256, /* intermediate units of one GEMM */
+    FG_HOST_UNIT_TILE = 128, /* intermediate units of one GEMM */
 };
 
 /* The tile that begins at unit `first`; the first one is the largest. */

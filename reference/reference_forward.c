@@ -100,6 +100,9 @@ static void activation(const fg_call *call, const buffers *b, const fg_tensor *y
     int64_t inter = call->problem->inter;
     fg_columns all = fg_columns_of(call->problem, 0, inter);
     for (int64_t e = 0; e < call->problem->experts; e++) {
+        if (call->count[e] == 0) {
+            continue;
+        }
         fg_rows_load_vector(&call->inputs[FG_P], call->begin[e], call->count[e], b->p);
         for (int64_t r = 0; r < call->count[e]; r++) {
             int64_t row = call->begin[e] + r;
