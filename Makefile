@@ -27,12 +27,14 @@ CONFORMANCE += diagnosis mlp_calls mlp_judge naive_check run run_mlp tensor_span
 CONFORMANCE += action passes
 CONFORMANCE += shm protocol protocol_fields protocol_maps protocol_args protocol_args_read
 CONFORMANCE += client client_process client_backend client_executor exec_env_remote
-CONFORMANCE += record journal capability report report_json report_junit report_markdown report_terminal
+CONFORMANCE += schedule record journal capability report report_json report_junit report_markdown report_terminal
 CONFORMANCE += exec_env exec_data exec_driver exec_set exec_watch executor_model
-CONFORMANCE += plan_checks plan_checks_random plan_checks_rows plan_checks_threads
+CONFORMANCE += plan_checks plan_checks_forms plan_checks_random plan_checks_rows plan_checks_threads
+CONFORMANCE += boundary_checks exec_judge
 CONFORMANCE += safetensors
 WORKER := worker_main backend_calls executor_calls executor_queries loader recorder session session_memory state_guard
-CLI :=
+CLI := fusegate_main options selection machine run_setup verb_run verb_list verb_explain verb_bench verb_backends
+CLI += bench_fuser bench_report null_backend
 # Criterion suites, conformance/suites/test_NAME.c each.
 SUITES := status alloc dtype tensor problem recipe
 SUITES += oracle bound golden safetensors

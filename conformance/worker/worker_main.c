@@ -107,7 +107,7 @@ static fg_status greet(void) {
 }
 
 int main(void) {
-    static fg_session session;
+    fg_session session = {0};
     /* Code under test may hang: the worker goes with its judge however that one ends. */
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     fg_protocol_use_allocator();

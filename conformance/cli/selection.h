@@ -1,0 +1,25 @@
+#ifndef FG_CONFORMANCE_CLI_SELECTION_H
+#define FG_CONFORMANCE_CLI_SELECTION_H
+
+#include "conformance/case.h"
+
+/* Which cases a verb works on; texts are "" where they do not apply. */
+typedef struct fg_selection_request {
+    const char *suite;     /* a name, or a file when it has a slash or ends in .case */
+    const char *case_line; /* in the suite's place */
+    const char *filter;    /* shell pattern on the repro line */
+    int32_t seed_given;
+    int64_t seed;
+} fg_selection_request;
+
+/* Adds the cases asked for, in order. FG_STATUS_PARSE, _NOT_FOUND, _IO, _INVALID with a message for
+ * the user. */
+fg_status fg_selection_make(const fg_selection_request *request, fg_case_list *out);
+
+/* Hash of every repro line, in hexadecimal. */
+void fg_selection_hash(const fg_case_list *cases, char hash[40]);
+
+/* Hash of a file's content; "" when it cannot be read. */
+void fg_file_hash(const char *path, char hash[40]);
+
+#endif
