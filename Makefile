@@ -34,7 +34,7 @@ CONFORMANCE += boundary_checks exec_judge
 CONFORMANCE += safetensors
 WORKER := worker_main backend_calls executor_calls executor_queries loader recorder session session_memory state_guard
 CLI := fusegate_main options selection machine run_setup verb_run verb_list verb_explain verb_bench verb_backends
-CLI += bench_fuser bench_report null_backend
+CLI += bench_fuser bench_hits bench_report bench_rig null_backend
 # Criterion suites, conformance/suites/test_NAME.c each.
 SUITES := status alloc dtype tensor problem recipe
 SUITES += oracle bound golden safetensors
@@ -50,6 +50,8 @@ TSAN_PROGRAMS :=
 TSAN_PROGRAMS += backend
 # Plugins, conformance/plugins/NAME.c -> build/plugins/NAME.so; they link nothing of ours.
 PLUGINS :=
+# Plugins that wrap an executor of ours and link it.
+EXECUTOR_PLUGINS := one_slot_executor
 
 WARNINGS := -Wall -Wextra -Wconversion -Wshadow -Wvla -Werror
 CPPFLAGS := -I. -D_GNU_SOURCE
@@ -80,6 +82,7 @@ LIBRARY_O := $(CONTRACT_O) $(REFERENCE_O) $(FUSER_O) $(CONFORMANCE_O)
 SUITE_BINS := $(SUITES:%=$(BIN)/suites/test_%)
 TSAN_BINS := $(TSAN_PROGRAMS:%=$(BIN)/suites/tsan_%)
 PLUGIN_SOS := $(PLUGINS:%=$(BIN)/plugins/%.so)
+EXECUTOR_PLUGIN_SOS := $(EXECUTOR_PLUGINS:%=$(BIN)/plugins/%.so)
 
 .DEFAULT_GOAL := build
 .SECONDARY:
@@ -124,7 +127,11 @@ $(BIN)/plugins/%.so: conformance/plugins/%.c $(O)/flags
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -shared -MMD -MP -MF $(O)/$*.so.d $< -o $@ -lm
 
-build: $(BIN)/fusegate $(BIN)/fusegate-worker $(PLUGIN_SOS) ## build the programs and plugins
+$(EXECUTOR_PLUGIN_SOS): $(BIN)/plugins/%.so: $(O)/conformance/plugins/%.o $(O)/libfusegate.a
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) -shared $^ $(LDLIBS) -o $@
+
+build: $(BIN)/fusegate $(BIN)/fusegate-worker $(PLUGIN_SOS) $(EXECUTOR_PLUGIN_SOS) ## build the programs and plugins
 
 suites: $(SUITE_BINS) $(TSAN_BINS) ## build the Criterion suites and the thread programs
 
@@ -132,7 +139,7 @@ suites: $(SUITE_BINS) $(TSAN_BINS) ## build the Criterion suites and the thread 
 SUBMAKE = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
 PROGRAM_SOURCES := $(patsubst $(O)/%.o,%.c,$(LIBRARY_O) $(WORKER_O) $(CLI_O))
 SOURCES := $(PROGRAM_SOURCES) $(patsubst $(O)/%.o,%.c,$(PART_O) $(SUITE_O)) \
-    $(PLUGINS:%=conformance/plugins/%.c)
+    $(PLUGINS:%=conformance/plugins/%.c) $(EXECUTOR_PLUGINS:%=conformance/plugins/%.c)
 
 setup: ## install the Debian packages that gate and test need
 	.ci/setup.sh build

@@ -6,13 +6,14 @@
 #define FG_PLAN_KEY_WORDS 7
 
 /* Canonical bytes of a plan key, in words so that they compare at once:
- *   word 0     boundary, override, memory, capturable (a byte each), claimed runs (2 bytes), 0 0
+ *   word 0     from its low byte: boundary, override, memory, capturable, claimed runs (2 bytes)
  *   word 1     base_align, segment_align
  *   word 2     version of the registered passes
  *   words 3-6  recipe options (FG_RECIPE_BYTES, zero padded)
  * No pointer, number of rows, split, stream or device index is in it. */
 typedef struct fg_plan_key {
     uint64_t words[FG_PLAN_KEY_WORDS];
+    uint64_t seed; /* XXH3 of the words while boundary and version were 0: the hash begins there */
 } fg_plan_key;
 
 /* Canonical bytes of a state key, zero padded. */
@@ -43,9 +44,10 @@ void fg_key_prefix_init(const fg_recipe *recipe, const fg_recipe *canonical, int
 /* State key of a recipe without its history length. */
 void fg_state_key_lasting(const fg_recipe *recipe, fg_state_key *out);
 
-/* Completes a prefix's plan key for one call. */
+/* Completes a prefix's plan key for one call: that is all of it that changes from call to call. */
 void fg_plan_key_complete(fg_plan_key *key, int32_t boundary, uint64_t version);
 
+/* Hash of every word; equal keys hash alike. */
 uint64_t fg_plan_key_hash(const fg_plan_key *key);
 int fg_plan_key_equal(const fg_plan_key *a, const fg_plan_key *b);
 int fg_state_key_equal(const fg_state_key *a, const fg_state_key *b);
