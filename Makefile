@@ -31,7 +31,7 @@ CONFORMANCE += client client_process client_backend client_executor exec_env_rem
 CONFORMANCE += schedule record journal capability report report_json report_junit report_markdown report_terminal
 CONFORMANCE += exec_env exec_data exec_driver exec_set exec_watch executor_model
 CONFORMANCE += plan_checks plan_checks_forms plan_checks_random plan_checks_rows plan_checks_threads
-CONFORMANCE += boundary_checks exec_judge
+CONFORMANCE += boundary_checks exec_judge recompute_checks recompute_checks_moves run_executor
 CONFORMANCE += safetensors
 WORKER := worker_main backend_calls executor_calls executor_queries loader recorder session session_memory state_guard
 CLI := fusegate_main options selection machine run_setup verb_run verb_list verb_explain verb_bench verb_backends
@@ -39,18 +39,21 @@ CLI += bench_fuser bench_hits bench_report bench_rig null_backend
 # Criterion suites, conformance/suites/test_NAME.c each.
 SUITES := status alloc dtype tensor problem recipe
 SUITES += oracle bound golden safetensors
-SUITES += fuser
+SUITES += fuser plan_key plan_store
 SUITES += host_backend reference_backend
+SUITES += plan_cache boundary recompute
+SUITES += plain_plugin
 # Objects that several suites share (test doubles), conformance/suites/NAME.c.
 SUITE_PARTS :=
 SUITE_PARTS += naive_mlp oracle_case float_mlp
 SUITE_PARTS += tiny_backend fuser_rig
 SUITE_PARTS += abi_battery backend_fixture backend_judge backend_threads numeric_battery
+SUITE_PARTS += exec_fixture
 # Plain programs that share the suites' test bodies, conformance/suites/tsan_NAME.c each.
 TSAN_PROGRAMS :=
 TSAN_PROGRAMS += backend
 # Plugins, conformance/plugins/NAME.c -> build/plugins/NAME.so; they link nothing of ours.
-PLUGINS :=
+PLUGINS := misbehaving device_memory plain_backend
 # Plugins that wrap an executor of ours and link it.
 EXECUTOR_PLUGINS := one_slot_executor
 
@@ -131,6 +134,8 @@ $(BIN)/plugins/%.so: conformance/plugins/%.c $(O)/flags
 $(EXECUTOR_PLUGIN_SOS): $(BIN)/plugins/%.so: $(O)/conformance/plugins/%.o $(O)/libfusegate.a
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -shared $^ $(LDLIBS) -o $@
+
+$(BIN)/suites/test_plain_plugin: | $(BIN)/plugins/plain_backend.so
 
 build: $(BIN)/fusegate $(BIN)/fusegate-worker $(PLUGIN_SOS) $(EXECUTOR_PLUGIN_SOS) ## build the programs and plugins
 

@@ -27,6 +27,10 @@ static fg_status client_die(fg_client *client, fg_status status, const char *dur
         length = snprintf(client->death, sizeof client->death, "worker %d during %s: %s",
                           (int)client->pid, during, cause);
     }
+    while (client->process.err_length > 0 &&
+           client->process.err_tail[client->process.err_length - 1] == '\n') {
+        client->process.err_length -= 1;
+    }
     if (client->process.err_length > 0 && length > 0) {
         (void)snprintf(client->death + length, sizeof client->death - (size_t)length,
                        "; its stderr: %.*s", (int)client->process.err_length,

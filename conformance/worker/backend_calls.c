@@ -292,7 +292,7 @@ static fg_status call_saved_release(fg_session *session, const json_t *request, 
     return FG_STATUS_OK;
 }
 
-const fg_call fg_backend_calls[] = {
+const fg_worker_call fg_backend_calls[] = {
     {"load", call_load},
     {"share", call_share},
     {"unshare", call_unshare},

@@ -4,16 +4,16 @@
 #include "conformance/worker/session.h"
 
 /* One call of the protocol: reads its request, adds to the reply. */
-typedef fg_status (*fg_call_fn)(fg_session *session, const json_t *request, json_t *reply);
+typedef fg_status (*fg_worker_call_fn)(fg_session *session, const json_t *request, json_t *reply);
 
-typedef struct fg_call {
+typedef struct fg_worker_call {
     const char *name;
-    fg_call_fn run;
-} fg_call;
+    fg_worker_call_fn run;
+} fg_worker_call;
 
 /* Calls of the backend ABI, and of the session itself (load, share, unshare, outside); the list
  * ends with a NULL name. */
-extern const fg_call fg_backend_calls[];
+extern const fg_worker_call fg_backend_calls[];
 
 /* Destroys the kernels that the judge left. */
 void fg_kernels_destroy(fg_session *session);

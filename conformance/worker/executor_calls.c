@@ -351,7 +351,7 @@ static fg_status call_token_release(fg_session *session, const json_t *request, 
     return FG_STATUS_OK;
 }
 
-const fg_call fg_executor_calls[] = {
+const fg_worker_call fg_executor_calls[] = {
     {"executor_create", call_create},
     {"executor_destroy", call_destroy},
     {"executor_forward", call_forward},

@@ -21,7 +21,7 @@ typedef struct fg_held_executor {
 } fg_held_executor;
 
 /* Calls that make, run and end executors; the list ends with a NULL name. */
-extern const fg_call fg_executor_calls[];
+extern const fg_worker_call fg_executor_calls[];
 
 /* The executor that a request names. */
 fg_status fg_request_executor(fg_session *session, const json_t *request, fg_held_executor **out);

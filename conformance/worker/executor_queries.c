@@ -143,7 +143,7 @@ static fg_status call_hook(fg_session *session, const json_t *request, json_t *r
     return fg_executor_status(session->executor.hook(held->executor, name, value));
 }
 
-const fg_call fg_executor_queries[] = {
+const fg_worker_call fg_executor_queries[] = {
     {"executor_functions", call_functions},
     {"executor_step", call_step},
     {"executor_register_pass", call_register_pass},

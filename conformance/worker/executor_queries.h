@@ -5,6 +5,6 @@
 
 /* Calls of the executor ABI that run no kernel: steps, passes, counters, plans, events, hooks. The
  * list ends with a NULL name. */
-extern const fg_call fg_executor_queries[];
+extern const fg_worker_call fg_executor_queries[];
 
 #endif

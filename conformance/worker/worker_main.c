@@ -32,12 +32,12 @@ static fg_status line_write(const json_t *object) {
 }
 
 static fg_status call_run(fg_session *session, const json_t *request, json_t *reply) {
-    static const fg_call *const lists[] = {fg_backend_calls, fg_executor_calls,
-                                           fg_executor_queries};
+    static const fg_worker_call *const lists[] = {fg_backend_calls, fg_executor_calls,
+                                                  fg_executor_queries};
     const char *name = NULL;
     FG_TRY(fg_json_string(request, "call", &name));
     for (size_t l = 0; l < sizeof lists / sizeof lists[0]; l++) {
-        for (const fg_call *call = lists[l]; call->name != NULL; call++) {
+        for (const fg_worker_call *call = lists[l]; call->name != NULL; call++) {
             if (strcmp(call->name, name) == 0) {
                 return call->run(session, request, reply);
             }
