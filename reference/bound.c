@@ -11,7 +11,8 @@ fg_rounder fg_rounder_make(fg_dtype dtype) {
     return (fg_rounder){
         .exact = dtype == FG_F64,
         .digits = format->digits,
-        .exponent_min = format->exponent_min,
+        .least = ldexp(1, format->exponent_min),
+        .step = ldexp(1, 1 - format->digits),
         .max = format->max,
         .overflow = dtype == FG_F64 ? INFINITY : format->max + half,
     };

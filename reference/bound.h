@@ -9,9 +9,10 @@
 
 /* A floating type as rounding sees it. */
 typedef struct fg_rounder {
-    int32_t exact;  /* 1: float64, nothing is rounded */
-    int32_t digits; /* significand bits */
-    int32_t exponent_min;
+    int32_t exact;   /* 1: float64, nothing is rounded */
+    int32_t digits;  /* significand bits */
+    double least;    /* smallest normal number */
+    double step;     /* ulp of 1 */
     double max;      /* largest finite */
     double overflow; /* |v| from here on rounds to infinity */
 } fg_rounder;
@@ -36,15 +37,12 @@ double fg_gamma_sum(const fg_traits *traits, int64_t n);
 
 /* Distance of neighbours at a magnitude >= 0, never below the smallest subnormal. */
 static inline double fg_rounder_ulp(const fg_rounder *rounder, double magnitude) {
+    double normal = magnitude > rounder->least ? magnitude : rounder->least;
     uint64_t bits = 0;
-    memcpy(&bits, &magnitude, sizeof bits);
-    int64_t exponent = (int64_t)(bits >> 52 & 0x7ff) - 1023;
-    int64_t least = rounder->exponent_min;
-    exponent = (exponent < least ? least : exponent) - rounder->digits + 1;
-    bits = (uint64_t)(exponent + 1023) << 52;
-    double ulp = 0;
-    memcpy(&ulp, &bits, sizeof ulp);
-    return ulp;
+    memcpy(&bits, &normal, sizeof bits);
+    bits &= UINT64_C(0x7ff) << 52; // the power of two at or below it
+    memcpy(&normal, &bits, sizeof normal);
+    return normal * rounder->step;
 }
 
 /* Nearest value of the type, ties to even; as fg_dtype_round, inlined for loops. */
@@ -59,54 +57,59 @@ static inline double fg_rounder_value(const fg_rounder *rounder, double v) {
 /* What a declared rounding adds to d: an ulp at |v| + d, nothing to a value with d = 0; no limit
  * where one side of v's interval overflows and the other does not. */
 static inline double fg_rounder_spread(const fg_rounder *rounder, double v, double d) {
-    double reach = fabs(v) + d;
-    int torn = reach >= rounder->overflow && fabs(v) - d < rounder->overflow;
-    double ulp = fg_rounder_ulp(rounder, reach);
-    return d == 0 ? 0 : torn ? INFINITY : ulp;
+    double magnitude = fabs(v);
+    double ulp = fg_rounder_ulp(rounder, magnitude + d);
+    int torn = magnitude + d >= rounder->overflow && magnitude - d < rounder->overflow;
+    return torn ? INFINITY : d == 0 ? 0 : ulp;
 }
 
-/* A value on its way through a stage: what it is, and how its bound came about. */
-typedef struct fg_step {
-    double v, d; /* d is the sum of what follows */
+/* A value and its bound. */
+typedef struct fg_bounded {
+    double v, d;
+} fg_bounded;
+
+/* How a bound came about; d is the sum of these. Functions below fill it in unless it is NULL. */
+typedef struct fg_terms {
     double sum, operands, elementwise, kink, rounding;
-} fg_step;
-
-/* A value that arrives with a bound. */
-static inline fg_step fg_step_of(double v, double d) {
-    return (fg_step){.v = v, .d = d, .operands = d};
-}
+} fg_terms;
 
 /* a b, with `unit` c 2^-24 where the step before was rounded; a chain of unrounded products has
  * one elementwise term, and that is in its first link. */
-static inline fg_step fg_step_times(fg_step a, double b, double b_bound, double unit) {
-    double v = a.v * b;
-    double operands = fabs(b) * a.d + fabs(a.v) * b_bound;
+static inline fg_bounded fg_bounded_times(fg_bounded a, fg_bounded b, double unit,
+                                          fg_terms *terms) {
+    double v = a.v * b.v;
+    double operands = fabs(b.v) * a.d + fabs(a.v) * b.d;
     double elementwise = unit * fabs(v);
-    return (fg_step){
-        .v = v, .d = operands + elementwise, .operands = operands, .elementwise = elementwise};
+    if (terms != NULL) {
+        *terms = (fg_terms){.operands = operands, .elementwise = elementwise};
+    }
+    return (fg_bounded){v, operands + elementwise};
 }
 
 /* s + b, where the sum s is a GEMM's. With `gamma` not 0 the accumulator may hold b from the start:
  * then b is one of its terms. */
-static inline fg_step fg_step_plus(fg_step s, double b, double gamma, double unit) {
+static inline fg_bounded fg_bounded_plus(fg_bounded s, double b, double gamma, double unit,
+                                         fg_terms *terms) {
     double sum = gamma * fabs(b);
     double elementwise = unit * (fabs(s.v) + fabs(b));
-    s.v += b;
-    s.sum += sum;
-    s.elementwise += elementwise;
-    s.d += sum + elementwise;
-    return s;
+    if (terms != NULL) {
+        terms->sum += sum;
+        terms->elementwise += elementwise;
+    }
+    return (fg_bounded){s.v + b, s.d + sum + elementwise};
 }
 
-/* Rounds a step where its rounding point is declared. */
-static inline fg_step fg_step_round(fg_step s, const fg_rounder *rounder, int declared) {
-    if (declared) {
-        double spread = fg_rounder_spread(rounder, s.v, s.d);
-        s.rounding += spread;
-        s.d += spread;
-        s.v = fg_rounder_value(rounder, s.v);
+/* Rounds a value where its rounding point is declared. */
+static inline fg_bounded fg_bounded_round(fg_bounded s, const fg_rounder *rounder, int declared,
+                                          fg_terms *terms) {
+    if (!declared) {
+        return s;
     }
-    return s;
+    double spread = fg_rounder_spread(rounder, s.v, s.d);
+    if (terms != NULL) {
+        terms->rounding += spread;
+    }
+    return (fg_bounded){fg_rounder_value(rounder, s.v), s.d + spread};
 }
 
 #endif

@@ -8,14 +8,15 @@
 static void sum_store(fg_oracle *oracle, int output, int stage, int64_t index, int64_t n,
                       const fg_product_sum *sums) {
     double gamma = oracle->spec.bounds ? fg_gamma_sum(oracle->spec.traits, n) : 0;
-    fg_step step = {.v = sums->value, .sum = gamma * sums->size};
-    step.operands = 3 * sqrt(sums->squares);
-    step.d = step.sum + step.operands;
-    oracle->out[output].v[index] = step.v;
-    oracle->out[output].d[index] = step.d;
+    fg_terms terms = {.sum = gamma * sums->size, .operands = 3 * sqrt(sums->squares)};
+    fg_bounded value = {sums->value, terms.sum + terms.operands};
+    oracle->out[output].v[index] = value.v;
+    oracle->out[output].d[index] = value.d;
     int64_t row = output == FG_P || output == FG_BIAS_P ? index : 0;
     fg_stage_sum(oracle, stage, n, gamma);
-    fg_stage_offer(oracle, stage, row, index - row, &step);
+    if (oracle->spec.stages) {
+        fg_stage_offer(oracle, stage, row, index - row, value, &terms);
+    }
 }
 
 /* Adds sum_j dy b2 of one row. */
@@ -77,17 +78,23 @@ static void compute_db2(fg_oracle *oracle) {
 }
 
 /* One row of dh with its bounds, from the product that was just computed. */
-static fg_values dhidden_row(fg_oracle *oracle, int64_t row) {
+static inline __attribute__((always_inline)) void dhidden_row(fg_oracle *oracle, int64_t row,
+                                                              int watched) {
+    const fg_rounder io = oracle->io;
+    const fg_product_sums sums = oracle->sums;
     int rounded = fg_oracle_rounds(oracle, FG_ROUND_DHIDDEN);
+    fg_terms terms;
+    fg_terms *shown = watched ? &terms : NULL;
     for (int64_t j = 0; j < oracle->inter; j++) {
         int64_t k = row * oracle->inter + j;
-        fg_step step = fg_product_step(&oracle->sums, k, oracle->dh[k]);
-        step = fg_step_round(step, &oracle->io, rounded);
-        oracle->dh_row.v[j] = step.v;
-        oracle->dh_row.d[j] = step.d;
-        fg_stage_offer(oracle, FG_STAGE_DH, row, j, &step);
+        fg_bounded value = fg_product_element(&sums, k, oracle->dh[k], shown);
+        value = fg_bounded_round(value, &io, rounded, shown);
+        oracle->dh_row.v[j] = value.v;
+        oracle->dh_row.d[j] = value.d;
+        if (watched) {
+            fg_stage_offer(oracle, FG_STAGE_DH, row, j, value, shown);
+        }
     }
-    return oracle->dh_row;
 }
 
 /* dh, and row by row what the activation makes of it: dy1, dp, db1. */
@@ -105,17 +112,17 @@ static void compute_activation(fg_oracle *oracle) {
         fg_product_shadows(&product, &oracle->sums);
     }
     int64_t n = oracle->columns;
-    fg_values y1 = fg_backward_y1(oracle);
     memset(oracle->sum_columns, 0, (size_t)n * sizeof *oracle->sum_columns);
     for (int64_t i = 0; i < oracle->rows; i++) {
-        fg_values dh = dhidden_row(oracle, i);
-        fg_gradient_row out = {
-            .read = {oracle->dy1.v + i * n, oracle->dy1.d + i * n},
-            .summed = oracle->dy1_row,
-        };
-        fg_product_sum sums = fg_activation_backward_row(oracle, &y1, i, &dh, &out);
+        if (oracle->spec.stages) {
+            dhidden_row(oracle, i, 1);
+        } else {
+            dhidden_row(oracle, i, 0);
+        }
+        fg_product_sum sums =
+            fg_activation_backward_row(oracle, i, &oracle->dh_row, &oracle->dy1_row);
         if (fg_oracle_wants(oracle, FG_B1)) {
-            columns_add(oracle->sum_columns, n, out.summed.v, out.summed.d, 1);
+            columns_add(oracle->sum_columns, n, oracle->dy1_row.v, oracle->dy1_row.d, 1);
         }
         if (fg_oracle_wants(oracle, FG_P)) {
             store_dp(oracle, i, &sums);

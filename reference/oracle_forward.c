@@ -3,36 +3,34 @@
 #include "reference/oracle_activation.h"
 #include "reference/oracle_stage.h"
 
-fg_values fg_forward_y1(const fg_oracle *oracle) {
-    return fg_oracle_rounds(oracle, FG_ROUND_Y1_FORWARD) ? oracle->y1_rounded : oracle->y1;
-}
-
-fg_values fg_backward_y1(const fg_oracle *oracle) {
-    return fg_oracle_rounds(oracle, FG_ROUND_Y1_SAVED) ? oracle->y1_rounded : oracle->y1;
-}
-
-/* One row of a product with its bias, as it is and as its readers may round it. */
-static void linear_row(fg_oracle *oracle, const fg_linear *linear, int64_t row,
-                       const fg_values *out, int64_t n, double gamma) {
-    const fg_rounder *io = &oracle->io;
-    int after = linear->bias != NULL && fg_oracle_rounds(oracle, FG_ROUND_BIAS_AFTER);
+/* One row of a product with its bias. */
+static inline __attribute__((always_inline)) void linear_row(fg_oracle *oracle,
+                                                             const fg_linear *linear, int64_t row,
+                                                             const fg_values *out, int64_t n,
+                                                             double gamma, int watched) {
+    const fg_rounder io = oracle->io;
+    const fg_product_sums sums = oracle->sums;
+    const double *bias = linear->bias;
+    int after = bias != NULL && fg_oracle_rounds(oracle, FG_ROUND_BIAS_AFTER);
+    int read_rounded = !after && fg_oracle_rounds(oracle, linear->readers);
     double scale = linear->scale != NULL ? linear->scale[row] : 1;
     double unit = oracle->arithmetic.unit;
-    for (int64_t j = row * n; j < (row + 1) * n; j++) {
-        fg_step step = fg_product_step(&oracle->sums, j, out->v[j]);
-        if (linear->bias != NULL) {
-            step = fg_step_round(step, io, after);
-            step = fg_step_plus(step, scale * linear->bias[j - row * n], gamma, unit);
-            step = fg_step_round(step, io, after && linear->intermediate);
+    fg_terms terms;
+    fg_terms *shown = watched ? &terms : NULL;
+    for (int64_t j = 0; j < n; j++) {
+        int64_t k = row * n + j;
+        fg_bounded value = fg_product_element(&sums, k, out->v[k], shown);
+        if (bias != NULL) {
+            value = fg_bounded_round(value, &io, after, shown);
+            value = fg_bounded_plus(value, scale * bias[j], gamma, unit, shown);
+            value = fg_bounded_round(value, &io, after && linear->readers != 0, shown);
         }
-        out->v[j] = step.v;
-        out->d[j] = step.d;
-        if (linear->rounded != NULL) {
-            step = fg_step_round(step, io, !after);
-            linear->rounded->v[j] = step.v;
-            linear->rounded->d[j] = step.d;
+        out->v[k] = value.v;
+        out->d[k] = value.d;
+        if (watched) {
+            value = fg_bounded_round(value, &io, read_rounded, shown);
+            fg_stage_offer(oracle, linear->stage, row, j, value, shown);
         }
-        fg_stage_offer(oracle, linear->stage, row, j - row * n, &step);
     }
 }
 
@@ -52,7 +50,11 @@ void fg_linear_compute(fg_oracle *oracle, const fg_linear *linear, const fg_valu
     }
     double gamma = held && oracle->spec.bounds ? product.gamma : 0;
     for (int64_t i = 0; i < size.m; i++) {
-        linear_row(oracle, linear, i, out, size.n, gamma);
+        if (oracle->spec.stages) {
+            linear_row(oracle, linear, i, out, size.n, gamma, 1);
+        } else {
+            linear_row(oracle, linear, i, out, size.n, gamma, 0);
+        }
     }
     fg_stage_sum(oracle, linear->stage, terms, product.gamma);
     fg_stage_narrow(oracle, linear->stage, &product);
@@ -64,16 +66,13 @@ void fg_oracle_forward(fg_oracle *oracle) {
         .product = {.a = &oracle->x, .b = &oracle->w1, .b_transposed = 1},
         .bias = problem->bias ? oracle->b1 : NULL,
         .stage = FG_STAGE_Y1,
-        .intermediate = 1,
-        .rounded = oracle->needs & FG_NEED_Y1_ROUNDED ? &oracle->y1_rounded : NULL,
+        .readers = FG_ROUND_Y1_FORWARD | FG_ROUND_Y1_SAVED,
     };
     fg_linear_compute(oracle, &fc1, &oracle->y1);
-    fg_values read = fg_forward_y1(oracle);
-    fg_activation_forward(oracle, &read, &oracle->h, oracle->spec.stages);
+    fg_activation_forward(oracle, FG_ROUND_Y1_FORWARD, &oracle->h, oracle->spec.stages);
     fg_operand_shadow(&oracle->h);
     if (oracle->needs & FG_NEED_H_AGAIN) {
-        read = fg_backward_y1(oracle);
-        fg_activation_forward(oracle, &read, &oracle->h_again, 0);
+        fg_activation_forward(oracle, FG_ROUND_Y1_SAVED, &oracle->h_again, 0);
         fg_operand_shadow(&oracle->h_again);
     }
     fg_linear fc2 = {

@@ -3,22 +3,18 @@
 
 #include "reference/oracle_state.h"
 
-/* The pre-activation as the forward and as the backward read it. */
-fg_values fg_forward_y1(const fg_oracle *oracle);
-fg_values fg_backward_y1(const fg_oracle *oracle);
-
 /* y of the loaded expert, and on the way y1, h and, where the backward computes it again, h_again:
  *   y1 = x W1^T + b1,  h = p act(y1),  y = h W2^T + b2 or + bias_p b2. */
 void fg_oracle_forward(fg_oracle *oracle);
 
 /* A product whose element (i, j) gets `bias`[j] times `scale`[i] (NULL: no bias; NULL: 1).
- * bias_after rounds before the bias is added and, for an intermediate, again. `rounded` (NULL:
- * nobody) receives the result as a reader that rounds it has it. */
+ * bias_after rounds before the bias is added and, where there are readers, again. `readers` names
+ * the rounding points by which the result is read later; 0 for an output. */
 typedef struct fg_linear {
     fg_product product;
     const double *bias, *scale;
-    const fg_values *rounded;
-    int32_t stage, intermediate;
+    uint32_t readers;
+    int32_t stage;
 } fg_linear;
 
 /* Computes it into `out`; the gamma and range of its accumulator are filled in here. */

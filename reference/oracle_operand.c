@@ -1,6 +1,5 @@
 #include "reference/oracle_operand.h"
 
-#include "contract/alloc.h"
 #include <cblas.h>
 
 /* Shadows stay below 2^25: a sum of 2^20 products of their squares fits a float32, and 2^-88 of
@@ -9,54 +8,27 @@
 /* Float32 sums are below the true ones by far less than this. */
 #define SUM_MARGIN 1.01
 
-int fg_operand_spreads(const fg_operand_form *form, const fg_arithmetic *arithmetic) {
-    int narrow = arithmetic->narrow > 0 && form->digits > arithmetic->operand_digits;
-    return form->bounds && (form->inexact || narrow);
-}
-
-fg_status fg_array_create(size_t size, int64_t rows, int64_t cols, void *out) {
-    size_t bytes = 0;
-    FG_TRY(fg_size_mul((size_t)rows, (size_t)cols, &bytes));
-    FG_TRY(fg_size_mul(bytes, size, &bytes));
-    void *block = fg_alloc(bytes, FG_ALLOC_ORACLE);
-    if (block == NULL) {
-        return FG_FAIL(FG_STATUS_NO_MEMORY, "the oracle could not get %zu bytes", bytes);
-    }
-    memcpy(out, &block, sizeof block);
-    return FG_STATUS_OK;
-}
-
-fg_status fg_operand_create(fg_operand *operand, const fg_operand_form *form,
-                            const fg_arithmetic *arithmetic) {
+fg_operand fg_operand_cut(const fg_operand_form *form, const fg_arithmetic *arithmetic,
+                          fg_arena *arena) {
     int64_t rows = form->rows;
     int64_t cols = form->cols;
-    *operand = (fg_operand){.rows = rows, .cols = cols};
-    FG_TRY(fg_array_create(sizeof(double), rows, cols, &operand->v));
-    if (form->inexact) {
-        FG_TRY(fg_array_create(sizeof(double), rows, cols, &operand->d));
-    }
+    fg_operand operand = {.rows = rows, .cols = cols};
     if (form->digits > arithmetic->operand_digits) {
-        operand->narrow = arithmetic->narrow;
+        operand.narrow = arithmetic->narrow;
+    }
+    if (!form->inexact) {
+        operand.v = fg_arena_take(arena, rows, cols, sizeof(double));
     }
     if (form->bounds) {
-        FG_TRY(fg_array_create(sizeof(float), rows, cols, &operand->magnitude));
+        operand.magnitude = fg_arena_floats(arena, rows, cols);
     }
     if (form->bounds && form->square) {
-        FG_TRY(fg_array_create(sizeof(float), rows, cols, &operand->square));
+        operand.square = fg_arena_floats(arena, rows, cols);
     }
-    if (fg_operand_spreads(form, arithmetic)) {
-        FG_TRY(fg_array_create(sizeof(float), rows, cols, &operand->spread));
+    if (form->bounds && (form->inexact || operand.narrow > 0)) {
+        operand.spread = fg_arena_floats(arena, rows, cols);
     }
-    return FG_STATUS_OK;
-}
-
-void fg_operand_free(fg_operand *operand) {
-    fg_free(operand->v);
-    fg_free(operand->d);
-    fg_free(operand->magnitude);
-    fg_free(operand->square);
-    fg_free(operand->spread);
-    *operand = (fg_operand){0};
+    return operand;
 }
 
 /* Exponent e with |v| < 2^e for every finite v. */

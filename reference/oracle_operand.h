@@ -2,6 +2,7 @@
 #define FG_REFERENCE_ORACLE_OPERAND_H
 
 #include "reference/bound.h"
+#include "reference/scratch_arena.h"
 
 /* A GEMM operand: values, their bounds, and the float32 shadows that the sums of |a||b| and of
  * squares run on. Row-major and tight; an expert with fewer rows than were allocated uses the
@@ -18,26 +19,18 @@ typedef struct fg_operand {
     float *spread; /* ((d + narrow |v|)/2 2^-spread_scale)^2; NULL where that is 0 */
 } fg_operand;
 
-/* Allocates [rows, cols] zeroed elements of `size` bytes into the pointer at `out`;
- * FG_STATUS_NO_MEMORY, _OVERFLOW. The caller frees them with fg_free. */
-fg_status fg_array_create(size_t size, int64_t rows, int64_t cols, void *out);
-
 /* How an operand is to be made. */
 typedef struct fg_operand_form {
     int64_t rows, cols;
     int32_t digits;  /* significand bits of the type that a GEMM reads it in */
-    int32_t inexact; /* 1: with d */
+    int32_t inexact; /* 1: v and d are arrays of the caller's; 0: v is cut, there is no d */
     int32_t bounds;  /* 0: values only */
     int32_t square;  /* 1: some product's other operand has a spread */
 } fg_operand_form;
 
-/* Allocates what the form asks; FG_STATUS_NO_MEMORY, and fg_operand_free is safe after it. */
-fg_status fg_operand_create(fg_operand *operand, const fg_operand_form *form,
-                            const fg_arithmetic *arithmetic);
-void fg_operand_free(fg_operand *operand);
-
-/* Whether an operand of this form has a spread. */
-int fg_operand_spreads(const fg_operand_form *form, const fg_arithmetic *arithmetic);
+/* Cuts an operand's arrays from an arena; all of them are NULL while the arena only measures. */
+fg_operand fg_operand_cut(const fg_operand_form *form, const fg_arithmetic *arithmetic,
+                          fg_arena *arena);
 
 /* Fills the shadows from v and d. */
 void fg_operand_shadow(fg_operand *operand);
@@ -72,17 +65,21 @@ void fg_product_values(const fg_product *product, double *v);
 void fg_product_shadows(const fg_product *product, fg_product_sums *sums);
 
 /* One element of a product whose value is v, its index being row-major. */
-static inline fg_step fg_product_step(const fg_product_sums *sums, int64_t index, double v) {
+static inline fg_bounded fg_product_element(const fg_product_sums *sums, int64_t index, double v,
+                                            fg_terms *terms) {
     double sum = 0;
     double operands = 0;
     if (sums->sum_factor > 0) {
-        sum = (double)sums->sum[index] * sums->sum_factor;
-        sum = (double)sums->sum[index] > sums->largest ? INFINITY : sum;
+        double size = (double)sums->sum[index];
+        sum = size > sums->largest ? INFINITY : size * sums->sum_factor;
     }
     if (sums->spread_factor > 0) {
         operands = (double)sqrtf(sums->spread[index]) * sums->spread_factor;
     }
-    return (fg_step){.v = v, .d = sum + operands, .sum = sum, .operands = operands};
+    if (terms != NULL) {
+        *terms = (fg_terms){.sum = sum, .operands = operands};
+    }
+    return (fg_bounded){v, sum + operands};
 }
 
 #endif

@@ -14,21 +14,22 @@ void fg_stage_reset(fg_oracle *oracle) {
     }
 }
 
-void fg_stage_offer(fg_oracle *oracle, int stage, int64_t row, int64_t col, const fg_step *step) {
+void fg_stage_offer(fg_oracle *oracle, int stage, int64_t row, int64_t col, fg_bounded value,
+                    const fg_terms *terms) {
     fg_bound_stage *kept = &oracle->stages[stage];
-    if (!oracle->spec.stages || (kept->name != NULL && !(step->d > kept->bound))) {
+    if (kept->name != NULL && !(value.d > kept->bound)) {
         return;
     }
     kept->name = names[stage];
     kept->row = row;
     kept->col = col;
-    kept->value = step->v;
-    kept->sum = step->sum;
-    kept->operands = step->operands;
-    kept->elementwise = step->elementwise;
-    kept->kink = step->kink;
-    kept->rounding = step->rounding;
-    kept->bound = step->d;
+    kept->value = value.v;
+    kept->sum = terms->sum;
+    kept->operands = terms->operands;
+    kept->elementwise = terms->elementwise;
+    kept->kink = terms->kink;
+    kept->rounding = terms->rounding;
+    kept->bound = value.d;
 }
 
 void fg_stage_sum(fg_oracle *oracle, int stage, int64_t n, double gamma) {

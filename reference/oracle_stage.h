@@ -6,9 +6,9 @@
 /* Forgets the stages of the expert before. */
 void fg_stage_reset(fg_oracle *oracle);
 
-/* Offers one element of a stage; the one with the largest bound is kept. A spec that asks for no
- * stages makes it a no-op. */
-void fg_stage_offer(fg_oracle *oracle, int stage, int64_t row, int64_t col, const fg_step *step);
+/* Offers one element of a stage and its terms; the one with the largest bound is kept. */
+void fg_stage_offer(fg_oracle *oracle, int stage, int64_t row, int64_t col, fg_bounded value,
+                    const fg_terms *terms);
 
 /* Says what a stage summed: n products, gamma of their accumulator. */
 void fg_stage_sum(fg_oracle *oracle, int stage, int64_t n, double gamma);

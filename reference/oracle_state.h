@@ -25,8 +25,6 @@ enum {
     FG_STAGES = 15,
 };
 
-enum { FG_ORACLE_ARRAYS = 48 };
-
 /* Values and their bounds, one array each. */
 typedef struct fg_values {
     double *v, *d;
@@ -51,27 +49,24 @@ struct fg_oracle {
     fg_operand x, w1, w2, dy; /* inputs */
     fg_operand h;             /* what FC2 reads */
     fg_operand h_again;       /* what dW2 reads where the backward computes it again */
-    fg_operand dy1;           /* what FC1's gradients read */
+    fg_operand dy1;           /* what FC1's gradients read; its v and d are y1's, row after row */
     double *b1, *b2;          /* [O1], [H]; 0 without bias */
     double *p, *bias_p;       /* [rows], rounded where declared; 1 without */
     fg_values y1;             /* before the rounding of either reader */
-    fg_values y1_rounded;
-    double *dh;                  /* [rows, F], before its rounding */
-    fg_values dh_row;            /* [F] */
-    fg_values dy1_row;           /* [O1], as db1 sums it */
+    double *dh;               /* [rows, F], before its rounding */
+    fg_values dh_row;         /* [F] */
+    fg_values dy1_row;        /* [O1], as db1 sums it */
     fg_product_sum *sum_columns; /* [max(O1, H)] */
     double *before;              /* what an accumulated gradient held */
     fg_product_sums sums;
     fg_values out[FG_OUTPUTS];
     fg_bound_stage stages[FG_STAGES];
-    void *owned[FG_ORACLE_ARRAYS]; /* every array but the operands' */
-    int32_t owned_count;
+    void *geometry, *arrays; /* memory of splits to linear_column, and of everything after */
 };
 
 enum {
     FG_NEED_DH = 1 << 0,      /* dh, and with it the activation's backward */
     FG_NEED_H_AGAIN = 1 << 1, /* h from what the backward reads */
-    FG_NEED_Y1_ROUNDED = 1 << 2,
 };
 
 /* Whether a rounding point is declared. */

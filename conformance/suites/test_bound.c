@@ -191,11 +191,12 @@ Test(bound, rounding_adds_an_ulp_at_the_far_end_and_nothing_to_an_exact_value) {
     cr_assert_eq(fg_rounder_spread(&rounder, 1.5, 0.25), 0x1p-7);
     cr_assert_eq(fg_rounder_spread(&rounder, -1.99, 0.25), 0x1p-6);
     cr_assert_eq(fg_rounder_spread(&rounder, 0, 1e-50), 0x1p-133);
-    fg_step step = fg_step_round(fg_step_of(1.001, 0.25), &rounder, 1);
+    fg_terms terms = {0};
+    fg_bounded step = fg_bounded_round((fg_bounded){1.001, 0.25}, &rounder, 1, &terms);
     cr_assert_eq(step.v, 1.0);
     cr_assert_eq(step.d, 0.25 + 0x1p-7);
-    cr_assert_eq(step.rounding, 0x1p-7);
-    step = fg_step_round(fg_step_of(1.001, 0.25), &rounder, 0);
+    cr_assert_eq(terms.rounding, 0x1p-7);
+    step = fg_bounded_round((fg_bounded){1.001, 0.25}, &rounder, 0, NULL);
     cr_assert_eq(step.v, 1.001);
     cr_assert_eq(step.d, 0.25);
 }
@@ -209,16 +210,18 @@ Test(bound, a_value_that_may_or_may_not_overflow_has_no_bound) {
 }
 
 Test(bound, products_and_sums_follow_the_table) {
-    fg_step a = fg_step_of(-3, 0.5);
-    fg_step product = fg_step_times(a, 2, 0.25, 0.125);
+    fg_terms terms = {0};
+    fg_bounded a = {-3, 0.5};
+    fg_bounded product = fg_bounded_times(a, (fg_bounded){2, 0.25}, 0.125, &terms);
     cr_assert_eq(product.v, -6);
-    cr_assert_eq(product.operands, 2 * 0.5 + 3 * 0.25);
-    cr_assert_eq(product.elementwise, 6 * 0.125);
-    cr_assert_eq(product.d, product.operands + product.elementwise);
-    fg_step sum = fg_step_plus(a, 2, 0.0625, 0.125);
+    cr_assert_eq(terms.operands, 2 * 0.5 + 3 * 0.25);
+    cr_assert_eq(terms.elementwise, 6 * 0.125);
+    cr_assert_eq(product.d, terms.operands + terms.elementwise);
+    terms = (fg_terms){.operands = a.d};
+    fg_bounded sum = fg_bounded_plus(a, 2, 0.0625, 0.125, &terms);
     cr_assert_eq(sum.v, -1);
-    cr_assert_eq(sum.sum, 0.125);
-    cr_assert_eq(sum.elementwise, 5 * 0.125);
+    cr_assert_eq(terms.sum, 0.125);
+    cr_assert_eq(terms.elementwise, 5 * 0.125);
     cr_assert_eq(sum.d, 0.5 + 0.125 + 5 * 0.125);
 }
 
