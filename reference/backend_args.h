@@ -7,11 +7,10 @@
 #include "contract/backend.h"
 
 #define FG_CALL_EXPERTS 1024
-#define FG_CALL_BASE_ALIGN 8 /* bytes: base pointers are aligned for the largest scalar, no more   \
-                              */
+#define FG_CALL_BASE_ALIGN 8 /* bytes: aligned for the largest scalar, and no more */
 
-/* One call: structs widened to what this build knows, row bounds read. A tensor that the call lacks
- * has ndim 0. */
+/* One call: structs widened to what this build knows, row bounds read. A tensor that the call
+ * lacks has ndim 0. */
 typedef struct fg_call {
     const fg_problem *problem;
     int64_t rows;                       /* T */
