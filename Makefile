@@ -41,7 +41,7 @@ SUITES := status alloc dtype tensor problem recipe
 SUITES += oracle bound golden safetensors
 SUITES += fuser plan_key plan_store
 SUITES += host_backend reference_backend
-SUITES += plan_cache boundary recompute
+SUITES += plan_cache boundary recompute model
 SUITES += plain_plugin
 # Objects that several suites share (test doubles), conformance/suites/NAME.c.
 SUITE_PARTS :=
@@ -52,6 +52,7 @@ SUITE_PARTS += exec_fixture
 # Plain programs that share the suites' test bodies, conformance/suites/tsan_NAME.c each.
 TSAN_PROGRAMS :=
 TSAN_PROGRAMS += backend
+TSAN_PROGRAMS += plan
 # Plugins, conformance/plugins/NAME.c -> build/plugins/NAME.so; they link nothing of ours.
 PLUGINS := misbehaving device_memory plain_backend
 # Plugins that wrap an executor of ours and link it.

@@ -17,12 +17,19 @@
     extern const char symbol[], symbol##_end[]
 
 EMBED(fg_cases_pr, "conformance/cases/pr.case");
+EMBED(fg_cases_plan_cache, "conformance/cases/plan-cache.case");
+EMBED(fg_cases_boundary, "conformance/cases/boundary.case");
+EMBED(fg_cases_recompute, "conformance/cases/recompute.case");
 
 static const struct {
     const char *name, *file;
     const char *begin, *end; /* NULL: known, but not built yet */
 } suites[] = {
     {"pr", "conformance/cases/pr.case", fg_cases_pr, fg_cases_pr_end},
+    {"plan-cache", "conformance/cases/plan-cache.case", fg_cases_plan_cache,
+     fg_cases_plan_cache_end},
+    {"boundary", "conformance/cases/boundary.case", fg_cases_boundary, fg_cases_boundary_end},
+    {"recompute", "conformance/cases/recompute.case", fg_cases_recompute, fg_cases_recompute_end},
     {"full", NULL, NULL, NULL},
     {"models", NULL, NULL, NULL},
     {"scale", NULL, NULL, NULL},

@@ -96,16 +96,21 @@ static void local_memory_free(fg_exec_env *env, void *pointer) {
     }
 }
 
+void fg_exec_env_uncounted(fg_outside_counts *counts) {
+    counts->kernels_created = FG_NOT_GIVEN;
+    counts->kernels_destroyed = FG_NOT_GIVEN;
+    counts->forwards = FG_NOT_GIVEN;
+    counts->backwards = FG_NOT_GIVEN;
+    counts->last_mask = 0;
+    counts->saving_forwards = FG_NOT_GIVEN;
+    counts->streams_seen = FG_NOT_GIVEN;
+    counts->last_forward_kernel = FG_NOT_GIVEN;
+    counts->last_backward_kernel = FG_NOT_GIVEN;
+}
+
 static fg_status local_outside(fg_exec_env *env, fg_outside_counts *out) {
     local_state *state = env->state;
-    *out = (fg_outside_counts){.kernels_created = FG_NOT_GIVEN,
-                               .kernels_destroyed = FG_NOT_GIVEN,
-                               .forwards = FG_NOT_GIVEN,
-                               .backwards = FG_NOT_GIVEN,
-                               .saving_forwards = FG_NOT_GIVEN,
-                               .streams_seen = FG_NOT_GIVEN,
-                               .last_forward_kernel = FG_NOT_GIVEN,
-                               .last_backward_kernel = FG_NOT_GIVEN};
+    fg_exec_env_uncounted(out);
     pthread_mutex_lock(&state->lock);
     out->stream_lookups = state->lookups;
     pthread_mutex_unlock(&state->lock);

@@ -24,6 +24,10 @@ struct fg_exec_env {
 /* In this process: executor entry and backend entry are handed in. */
 fg_status fg_exec_env_local(fg_executor_entry_fn executor, fg_backend_entry_fn backend,
                             fg_exec_env *out);
+/* Sets the recorder's part of outside counts to FG_NOT_GIVEN: for an executor that runs on another
+ * backend. */
+void fg_exec_env_uncounted(fg_outside_counts *counts);
+
 /* Says that the local environment's backend is `recorder`, whose counts `counts` adds. */
 void fg_exec_env_counted(fg_exec_env *env, void (*counts)(fg_outside_counts *out));
 /* Through a worker; the client must have an executor and outlives the environment. With `recorder`

@@ -87,7 +87,11 @@ static void remote_memory_free(fg_exec_env *env, void *pointer) {
 
 static fg_status remote_outside(fg_exec_env *env, fg_outside_counts *out) {
     remote_state *state = env->state;
-    return fg_client_outside(state->client, out);
+    FG_TRY(fg_client_outside(state->client, out));
+    if (!env->every_recipe) {
+        fg_exec_env_uncounted(out);
+    }
+    return FG_STATUS_OK;
 }
 
 static void remote_close(fg_exec_env *env) {

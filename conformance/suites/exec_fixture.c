@@ -6,7 +6,8 @@
 #include <cblas.h>
 #include <string.h>
 
-fg_status fg_fixture_env(const char *backend, fg_executor_entry_fn executor, fg_exec_env *out) {
+fg_status fg_exec_fixture_env(const char *backend, fg_executor_entry_fn executor,
+                              fg_exec_env *out) {
     static const struct {
         const char *name;
         fg_backend_entry_fn entry;
@@ -28,11 +29,11 @@ fg_status fg_fixture_env(const char *backend, fg_executor_entry_fn executor, fg_
     return FG_FAIL(FG_STATUS_NOT_FOUND, "found backend '%s', expected a known one", backend);
 }
 
-fg_status fg_fixture_open_executor(const char *backend, fg_executor_entry_fn executor,
-                                   const char *line, fg_fixture *out) {
+fg_status fg_exec_fixture_open_executor(const char *backend, fg_executor_entry_fn executor,
+                                        const char *line, fg_exec_fixture *out) {
     memset(out, 0, sizeof *out);
     FG_TRY(fg_case_parse(line, &out->value));
-    FG_TRY(fg_fixture_env(backend, executor, &out->env));
+    FG_TRY(fg_exec_fixture_env(backend, executor, &out->env));
     fg_status status =
         fg_exec_set_create(&out->env, &out->value, "",
                            out->value.kind == FG_CASE_PLAN ? "" : out->value.actions, &out->set);
@@ -42,16 +43,16 @@ fg_status fg_fixture_open_executor(const char *backend, fg_executor_entry_fn exe
     return status;
 }
 
-fg_status fg_fixture_open(const char *backend, const char *line, fg_fixture *out) {
-    return fg_fixture_open_executor(backend, fg_fuser_executor_entry, line, out);
+fg_status fg_exec_fixture_open(const char *backend, const char *line, fg_exec_fixture *out) {
+    return fg_exec_fixture_open_executor(backend, fg_fuser_executor_entry, line, out);
 }
 
-void fg_fixture_close(fg_fixture *fixture) {
+void fg_exec_fixture_close(fg_exec_fixture *fixture) {
     fg_exec_set_destroy(&fixture->set);
     fg_exec_env_close(&fixture->env);
 }
 
-const fg_check *fg_fixture_check(const fg_result *result, const char *name) {
+const fg_check *fg_exec_fixture_check(const fg_result *result, const char *name) {
     for (int32_t i = 0; i < result->check_count; i++) {
         if (strcmp(result->checks[i].name, name) == 0) {
             return &result->checks[i];

@@ -16,13 +16,13 @@ typedef struct call_before {
     uint32_t mask;
 } call_before;
 
-static fg_fixture fixture;
+static fg_exec_fixture fixture;
 
 static void open_form(const char *backend, const char *actions) {
     char line[FG_CASE_LINE];
     snprintf(line, sizeof line, FG_FIXTURE_LINE("boundary", "%s%s"), actions[0] ? "actions=" : "",
              actions);
-    cr_assert_eq(fg_fixture_open(backend, line, &fixture), 0, "%s on %s: %s", actions, backend,
+    cr_assert_eq(fg_exec_fixture_open(backend, line, &fixture), 0, "%s on %s: %s", actions, backend,
                  fg_message());
 }
 
@@ -51,7 +51,7 @@ static void every_mask(fg_case_mode mode, call_before before) {
             fixture.value.first = before.mask;
             check_case(NULL);
         }
-        fg_fixture_close(&fixture);
+        fg_exec_fixture_close(&fixture);
     }
 }
 
@@ -85,7 +85,7 @@ Test(boundary, every_mask_holds_on_host) {
         fixture.value.want = mask;
         check_case("saved");
     }
-    fg_fixture_close(&fixture);
+    fg_exec_fixture_close(&fixture);
 }
 
 Test(boundary, frozen_weights_are_ordinary_cases) {
@@ -102,6 +102,6 @@ Test(boundary, frozen_weights_are_ordinary_cases) {
             fixture.value.want = masks[i];
             check_case(NULL);
         }
-        fg_fixture_close(&fixture);
+        fg_exec_fixture_close(&fixture);
     }
 }

@@ -10,8 +10,8 @@
 
 /* Runs one check of the table on the fuser and demands that it passes. */
 static void passes(const char *backend, const char *name) {
-    static fg_fixture fixture;
-    cr_assert_eq(fg_fixture_open(backend, LINE("iters=5"), &fixture), 0, "%s", fg_message());
+    static fg_exec_fixture fixture;
+    cr_assert_eq(fg_exec_fixture_open(backend, LINE("iters=5"), &fixture), 0, "%s", fg_message());
     const fg_plan_check *check = NULL;
     for (int32_t i = 0; fg_plan_check_at(i); i++) {
         if (strcmp(fg_plan_check_at(i)->name, name) == 0) {
@@ -20,10 +20,10 @@ static void passes(const char *backend, const char *name) {
     }
     cr_assert(check, "no check is called %s", name);
     cr_assert_eq(check->run(&fixture.set, check, &fixture.result), 0, "%s", fg_message());
-    const fg_check *found = fg_fixture_check(&fixture.result, name);
+    const fg_check *found = fg_exec_fixture_check(&fixture.result, name);
     cr_assert(found && found->state == FG_CHECK_PASS, "%s on %s: %s", name, backend,
               found ? found->where : "not recorded");
-    fg_fixture_close(&fixture);
+    fg_exec_fixture_close(&fixture);
 }
 
 #define CHECK_PASSES(name)                                                                         \
@@ -62,20 +62,21 @@ CHECK_PASSES(threads)
 CHECK_PASSES(forms)
 
 Test(plan_cache, ten_thousand_random_sequences_follow_the_model) {
-    static fg_fixture fixture;
-    cr_assert_eq(fg_fixture_open("recorder", LINE("seed=20"), &fixture), 0, "%s", fg_message());
+    static fg_exec_fixture fixture;
+    cr_assert_eq(fg_exec_fixture_open("recorder", LINE("seed=20"), &fixture), 0, "%s",
+                 fg_message());
     cr_assert_eq(fg_plan_random(&fixture.set, "random", 10000, &fixture.result), 0);
     cr_assert_eq(fixture.result.checks[0].state, FG_CHECK_PASS, "%s",
                  fixture.result.checks[0].where);
-    fg_fixture_close(&fixture);
+    fg_exec_fixture_close(&fixture);
 }
 
 Test(plan_cache, checks_without_recipes_pass_on_host) {
-    static fg_fixture fixture;
-    cr_assert_eq(fg_fixture_open("host", LINE("iters=3"), &fixture), 0, "%s", fg_message());
+    static fg_exec_fixture fixture;
+    cr_assert_eq(fg_exec_fixture_open("host", LINE("iters=3"), &fixture), 0, "%s", fg_message());
     int32_t ran = 0;
     cr_assert_eq(fg_plan_checks(&fixture.set, &fixture.result, &ran), 0, "%s", fg_message());
     cr_assert_eq(fixture.result.state, FG_STATE_PASS, "%s", fixture.result.reason);
     cr_assert_geq(ran, 17);
-    fg_fixture_close(&fixture);
+    fg_exec_fixture_close(&fixture);
 }
