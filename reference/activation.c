@@ -2,18 +2,23 @@
 
 #include <math.h>
 
-double fg_sigmoid(double g, double *complement) {
+/* Inlined below; signs of gates are random, and a table is cheaper than a wrong guess. */
+static inline double sigmoid(double g, double *complement) {
     // The exponential of a negative number never overflows, so neither result is lost.
     double e = exp(-fabs(g));
     double large = 1 / (1 + e);
-    double small = e / (1 + e);
-    *complement = g < 0 ? large : small;
-    return g < 0 ? small : large;
+    const double sides[] = {large, e * large};
+    *complement = sides[g >= 0];
+    return sides[g < 0];
+}
+
+double fg_sigmoid(double g, double *complement) {
+    return sigmoid(g, complement);
 }
 
 void fg_swiglu_point(double g, fg_activation_point *out) {
     double rest = 0;
-    double s = fg_sigmoid(g, &rest);
+    double s = sigmoid(g, &rest);
     double product = s * rest;
     out->value = g * s;
     out->slope = s + g * product;

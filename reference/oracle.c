@@ -151,6 +151,16 @@ static void finish_bounds(fg_oracle *oracle, int output) {
     }
 }
 
+/* What an expert without rows gives, before anything is accumulated. */
+static void clear_outputs(fg_oracle *oracle) {
+    for (int output = 0; output < FG_OUTPUTS; output++) {
+        fg_expected shape = fg_oracle_expected(oracle, output);
+        size_t bytes = (size_t)(shape.rows * shape.cols) * sizeof(double);
+        memset(oracle->out[output].v, 0, bytes);
+        memset(oracle->out[output].d, 0, bytes);
+    }
+}
+
 fg_status fg_oracle_expert(fg_oracle *oracle, int64_t expert) {
     if (expert < 0 || expert >= oracle->spec.problem->experts) {
         return FG_FAIL(FG_STATUS_INVALID, "expert: found %lld, expected 0 to %lld",
@@ -160,9 +170,13 @@ fg_status fg_oracle_expert(fg_oracle *oracle, int64_t expert) {
     oracle->first_row = oracle->begin[expert];
     oracle->rows = oracle->splits[expert];
     fg_stage_reset(oracle);
-    load_expert(oracle);
-    fg_oracle_forward(oracle);
-    fg_oracle_backward(oracle);
+    if (oracle->rows > 0) {
+        load_expert(oracle);
+        fg_oracle_forward(oracle);
+        fg_oracle_backward(oracle);
+    } else {
+        clear_outputs(oracle);
+    }
     for (int i = 0; i < FG_INPUTS; i++) {
         if (oracle->spec.mask & oracle->spec.accumulate & FG_BIT(i)) {
             accumulate(oracle, i);

@@ -209,6 +209,7 @@ INLINE void dprob_add(fg_product_sum *sums, fg_bounded a, fg_bounded dh) {
 INLINE fg_product_sum backward_row(fg_oracle *oracle, int64_t row, const fg_values *dh,
                                    const gradient_row *out, int watched) {
     const element_rules rules = rules_of(oracle, FG_ROUND_Y1_SAVED);
+    int again = (oracle->needs & FG_NEED_H_AGAIN) != 0;
     fg_product_sum sums = {0};
     element_terms terms;
     element_terms *shown = watched ? &terms : NULL;
@@ -220,6 +221,11 @@ INLINE fg_product_sum backward_row(fg_oracle *oracle, int64_t row, const fg_valu
         gated_step(&rules, (fg_bounded){out->v[gate], out->d[gate]},
                    (fg_bounded){out->v[linear], out->d[linear]}, &forward, NULL);
         dprob_add(&sums, forward.gated, dh_j);
+        if (again) {
+            hidden_step(&rules, oracle->p[row], &forward, NULL);
+            oracle->h_again.v[row * oracle->inter + j] = forward.h.v;
+            oracle->h_again.d[row * oracle->inter + j] = forward.h.d;
+        }
         fg_bounded scaled = scaled_gradient(&rules, dh_j, oracle->p[row], TERMS(shown, scaled));
         fg_bounded product = scaled;
         fg_bounded up = {0, 0};

@@ -13,8 +13,8 @@
 void fg_activation_forward(fg_oracle *oracle, uint32_t reader, fg_operand *h, int watched);
 
 /* The backward of row `row`, whose dh [F] comes with its bounds: dy1 takes y1's place, column for
- * column; `summed` [O1] is dy1 as db1 sums it. Returns the row's sum_j dh a. Offers stages dprob
- * and dy1 when the spec asks for stages. */
+ * column; `summed` [O1] is dy1 as db1 sums it. Fills h_again's row where it is needed. Returns the
+ * row's sum_j dh a. Offers stages dprob and dy1 when the spec asks for stages. */
 fg_product_sum fg_activation_backward_row(fg_oracle *oracle, int64_t row, const fg_values *dh,
                                           const fg_values *summed);
 

@@ -147,6 +147,22 @@ static void compute_fc1(fg_oracle *oracle) {
     }
 }
 
+static void compute_dw2(fg_oracle *oracle) {
+    const fg_operand *h = &oracle->h;
+    if (oracle->needs & FG_NEED_H_AGAIN) {
+        h = &oracle->h_again;
+        if (!(oracle->needs & FG_NEED_DH)) { // else the activation's backward filled it
+            fg_activation_forward(oracle, FG_ROUND_Y1_SAVED, &oracle->h_again, 0);
+        }
+        fg_operand_shadow(&oracle->h_again);
+    }
+    fg_linear dw2 = {
+        .product = {.a = &oracle->dy, .b = h, .a_transposed = 1},
+        .stage = FG_STAGE_DW2,
+    };
+    fg_linear_compute(oracle, &dw2, &oracle->out[FG_W2]);
+}
+
 void fg_oracle_backward(fg_oracle *oracle) {
     if (oracle->needs & FG_NEED_DH) {
         compute_activation(oracle);
@@ -156,12 +172,7 @@ void fg_oracle_backward(fg_oracle *oracle) {
         compute_fc1(oracle);
     }
     if (fg_oracle_wants(oracle, FG_W2)) {
-        const fg_operand *h = oracle->needs & FG_NEED_H_AGAIN ? &oracle->h_again : &oracle->h;
-        fg_linear dw2 = {
-            .product = {.a = &oracle->dy, .b = h, .a_transposed = 1},
-            .stage = FG_STAGE_DW2,
-        };
-        fg_linear_compute(oracle, &dw2, &oracle->out[FG_W2]);
+        compute_dw2(oracle);
     }
     if (fg_oracle_wants(oracle, FG_B2)) {
         compute_db2(oracle);

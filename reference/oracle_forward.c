@@ -71,10 +71,6 @@ void fg_oracle_forward(fg_oracle *oracle) {
     fg_linear_compute(oracle, &fc1, &oracle->y1);
     fg_activation_forward(oracle, FG_ROUND_Y1_FORWARD, &oracle->h, oracle->spec.stages);
     fg_operand_shadow(&oracle->h);
-    if (oracle->needs & FG_NEED_H_AGAIN) {
-        fg_activation_forward(oracle, FG_ROUND_Y1_SAVED, &oracle->h_again, 0);
-        fg_operand_shadow(&oracle->h_again);
-    }
     fg_linear fc2 = {
         .product = {.a = &oracle->h, .b = &oracle->w2, .b_transposed = 1},
         .bias = problem->bias ? oracle->b2 : NULL,

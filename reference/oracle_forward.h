@@ -3,7 +3,7 @@
 
 #include "reference/oracle_state.h"
 
-/* y of the loaded expert, and on the way y1, h and, where the backward computes it again, h_again:
+/* y of the loaded expert, and on the way y1 and h:
  *   y1 = x W1^T + b1,  h = p act(y1),  y = h W2^T + b2 or + bias_p b2. */
 void fg_oracle_forward(fg_oracle *oracle);
 
