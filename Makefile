@@ -42,6 +42,7 @@ SUITES += oracle bound golden safetensors
 SUITES += fuser plan_key plan_store
 SUITES += host_backend reference_backend
 SUITES += plan_cache boundary recompute model
+SUITES += shm protocol journal report
 SUITES += plain_plugin
 # Objects that several suites share (test doubles), conformance/suites/NAME.c.
 SUITE_PARTS :=
@@ -49,6 +50,7 @@ SUITE_PARTS += naive_mlp oracle_case float_mlp
 SUITE_PARTS += tiny_backend fuser_rig
 SUITE_PARTS += abi_battery backend_fixture backend_judge backend_threads numeric_battery
 SUITE_PARTS += exec_fixture
+SUITE_PARTS += program_run
 # Plain programs that share the suites' test bodies, conformance/suites/tsan_NAME.c each.
 TSAN_PROGRAMS :=
 TSAN_PROGRAMS += backend

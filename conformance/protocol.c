@@ -7,8 +7,14 @@
 #include <string.h>
 #include <unistd.h>
 
+static const char no_memory[] = "no memory for JSON";
+
 static void *json_allocate(size_t bytes) {
-    return fg_alloc(bytes, FG_ALLOC_GENERAL);
+    void *block = fg_alloc(bytes, FG_ALLOC_GENERAL);
+    if (block == NULL) {
+        (void)FG_FAIL(FG_STATUS_NO_MEMORY, "%s", no_memory);
+    }
+    return block;
 }
 
 void fg_protocol_use_allocator(void) {
@@ -33,8 +39,10 @@ fg_status fg_protocol_dump(const json_t *object, char **line, size_t *length) {
 fg_status fg_protocol_parse(const char *line, size_t length, json_t **out) {
     json_error_t error;
     *out = NULL;
+    fg_message_clear();
     json_t *value = json_loadb(line, length, 0, &error);
-    if (value == NULL && json_error_code(&error) == json_error_out_of_memory) {
+    /* jansson calls a string that it found no memory for a syntax error. */
+    if (value == NULL && strcmp(fg_message(), no_memory) == 0) {
         return FG_FAIL(FG_STATUS_NO_MEMORY, "no memory to read a line of %zu bytes", length);
     }
     if (!json_is_object(value)) {
