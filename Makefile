@@ -25,6 +25,7 @@ CONFORMANCE += case case_format case_key case_list case_parse case_splits case_s
 CONFORMANCE += bias clock comparison data data_exact data_normal data_order data_random data_selection
 CONFORMANCE += diagnosis explain mlp_calls mlp_judge naive_check run run_mlp tensor_span tensor_watch tensors
 CONFORMANCE += self_test self_test_blas self_test_compare self_test_convert
+CONFORMANCE += diagnosis explain mlp_calls mlp_judge naive_check run run_mlp tensor_span tensor_watch tensors
 CONFORMANCE += action passes
 CONFORMANCE += shm protocol protocol_fields protocol_maps protocol_args protocol_args_read
 CONFORMANCE += client client_process client_backend client_executor exec_env_remote

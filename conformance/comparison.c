@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ROW_TILE = 128 };
+enum { ROW_TILE = 128, EVIDENCE = 64 };
 
 /* What a loop over one row needs of the output's type. */
 typedef struct grid {
@@ -191,7 +191,7 @@ int64_t fg_comparison_owed(const fg_problem *problem, const int64_t *splits, int
 
 int fg_finding_thin(const fg_finding *finding) {
     return finding->nonzero * 4 < finding->with_tokens ||
-           (finding->with_tokens >= 64 && finding->nonzero < 64);
+           (finding->with_tokens >= 2 * EVIDENCE && finding->nonzero < EVIDENCE);
 }
 
 void fg_finding_words(const fg_finding *finding, int output, fg_compare_rule rule, char *text,

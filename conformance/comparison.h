@@ -41,7 +41,8 @@ void fg_comparison_expert(fg_comparison *comparison, int output, int64_t expert,
 int64_t fg_comparison_owed(const fg_problem *problem, const int64_t *splits, int output);
 
 /* Whether the evidence of a finding is too thin: under a quarter of the expected elements of
- * experts with rows not zero, or under 64 where there are as many. */
+ * experts with rows are not zero, or under 64 where there are at least twice as many (just above 64
+ * elements the limit would ask for every single one). */
 int fg_finding_thin(const fg_finding *finding);
 
 /* The worst element in words: output, expert, row, tile, column, numbers. */

@@ -6,35 +6,39 @@
 #include <string.h>
 
 enum {
-    GATE_ENTRIES = 10,
-    LINEAR_ENTRIES = 3,
-    COLUMN_ENTRIES = 3,
-    GATE_LOW = 60,
-    GATE_SPREAD = 9,
+    ENTRIES = 15,     /* of -1, 1 whose sum keeps within 4 digits */
+    GATE_ENTRIES = 4, /* of -8, 8 around 80 or 88: a multiple of 8 of 48..120 */
+    GATE_STEP = 8,
+    GATE_ON = 80,
     GATE_OFF = -1152,
-    GATE_OFF_STEP = 8,
     PURPOSE_ANCHOR = 0,
     PURPOSE_START = 1,
 };
 
-/* How often the hidden coordinates are thinned out for a weight whose rows or columns, F of them,
- * hold `entries` each. */
+/* How often the hidden coordinates are thinned out for a weight whose F rows or columns hold
+ * `entries` each. */
 static int64_t slack(const fg_problem *problem, int64_t entries) {
     int64_t held = entries * problem->inter;
     return (problem->hidden + held - 1) / held;
 }
 
+/* Entries of W1 that meet one token: its bias and an anchor that is never thinned out count too. */
+static int64_t entries_w1(const fg_problem *problem) {
+    int64_t entries = ENTRIES - problem->bias;
+    return slack(problem, entries) > 1 ? entries - 1 : entries;
+}
+
 static int64_t slack_w1(const fg_problem *problem) {
-    return slack(problem, GATE_ENTRIES);
+    return slack(problem, entries_w1(problem));
 }
 
 static int64_t slack_w2(const fg_problem *problem) {
-    return slack(problem, COLUMN_ENTRIES);
+    return slack(problem, ENTRIES);
 }
 
 /* Whether gate j is one that is off. */
 static int gate_off(const fg_problem *problem, int64_t j) {
-    return problem->activation == FG_ACT_SWIGLU && j % 8 == 5;
+    return j % 16 == 5 && problem->inter > 8;
 }
 
 static int64_t anchor_of(const fg_data_spot *spot) {
@@ -54,14 +58,10 @@ static void fill_tokens(const fg_data_spot *spot, int tensor, int64_t rows, int6
     for (int64_t row = 0; row < rows; row++) {
         float *to = out + row * cols;
         fg_random random = {spot->value->seed, (uint32_t)tensor, fg_data_row(spot, tensor, row)};
-        if (s == 1) {
-            fg_random_ternary(&random, cols, to);
-        } else {
-            fg_random_signs(&random, cols, to);
-            for (int64_t place = 0; place < cols; place++) {
-                if (place % s != row % s) {
-                    to[fg_data_order_at(&order, place)] = 0;
-                }
+        fg_random_signs(&random, cols, to);
+        for (int64_t place = 0; place < cols && s > 1; place++) {
+            if (place % s != row % s) {
+                to[fg_data_order_at(&order, place)] = 0;
             }
         }
         if (is_x) {
@@ -98,27 +98,20 @@ static void fill_gate_row(const fg_data_spot *spot, const fg_data_order *order, 
     const fg_problem *problem = &spot->value->problem;
     fg_random random = {spot->value->seed, FG_W1, fg_data_row(spot, FG_W1, j)};
     int64_t shift = fg_data_choice(spot, PURPOSE_START, problem->hidden);
-    int off = gate_off(problem, j);
-    scatter(order, &random, j + shift, GATE_ENTRIES * slack_w1(problem),
-            off ? (float)GATE_OFF_STEP : 1.0f, line, 1);
-    if (problem->activation == FG_ACT_SWIGLU) {
-        int64_t on = GATE_LOW + (int64_t)(fg_random_word(&random, 1 << 20) % GATE_SPREAD);
-        line[anchor_of(spot)] = (float)(off ? GATE_OFF : on);
-    }
+    scatter(order, &random, j + shift, (GATE_ENTRIES - problem->bias) * slack_w1(problem),
+            GATE_STEP, line, 1);
+    int64_t on = GATE_ON + GATE_STEP * (int64_t)(fg_random_word(&random, 1 << 20) % 2);
+    line[anchor_of(spot)] = (float)(gate_off(problem, j) ? GATE_OFF : on);
 }
 
+/* A row of the linear half, or of a unary activation. */
 static void fill_linear_row(const fg_data_spot *spot, const fg_data_order *order, int64_t j,
                             float *line) {
     const fg_problem *problem = &spot->value->problem;
-    int64_t entries = (LINEAR_ENTRIES - problem->bias) * slack_w1(problem);
-    int64_t anchor = anchor_of(spot);
     uint64_t number = fg_data_row(spot, FG_W1, j) | UINT64_C(1) << 31;
     fg_random random = {spot->value->seed, FG_W1, number};
-    scatter(order, &random, j + fg_data_choice(spot, PURPOSE_START + 1, problem->hidden), entries,
-            1.0f, line, 1);
-    if (problem->hidden > 1) {
-        line[anchor] = 0;
-    }
+    int64_t shift = fg_data_choice(spot, PURPOSE_START + 1, problem->hidden);
+    scatter(order, &random, j + shift, entries_w1(problem) * slack_w1(problem), 1, line, 1);
 }
 
 static void fill_w1(const fg_data_spot *spot, int64_t rows, int64_t cols, float *out) {
@@ -126,11 +119,12 @@ static void fill_w1(const fg_data_spot *spot, int64_t rows, int64_t cols, float 
     fg_data_order order = fg_data_order_of(spot, FG_W1);
     memset(out, 0, (size_t)(rows * cols) * sizeof *out);
     for (int64_t j = 0; j < problem->inter; j++) {
+        int64_t gate = fg_problem_gate_column(problem, j);
         int64_t linear = fg_problem_linear_column(problem, j);
-        fill_gate_row(spot, &order, j, out + fg_problem_gate_column(problem, j) * cols);
         if (linear >= 0) {
-            fill_linear_row(spot, &order, j, out + linear * cols);
+            fill_gate_row(spot, &order, j, out + gate * cols);
         }
+        fill_linear_row(spot, &order, j, out + (linear >= 0 ? linear : gate) * cols);
     }
 }
 
@@ -141,19 +135,16 @@ static void fill_w2(const fg_data_spot *spot, int64_t rows, int64_t cols, float 
     memset(out, 0, (size_t)(rows * cols) * sizeof *out);
     for (int64_t j = 0; j < cols; j++) {
         fg_random random = {spot->value->seed, FG_W2, fg_data_row(spot, FG_W2, j)};
-        scatter(&order, &random, j + shift, COLUMN_ENTRIES * slack_w2(problem), 1.0f, out + j,
-                cols);
+        scatter(&order, &random, j + shift, ENTRIES * slack_w2(problem), 1, out + j, cols);
     }
 }
 
 static void fill_b1(const fg_data_spot *spot, int64_t cols, float *out) {
     const fg_problem *problem = &spot->value->problem;
     fg_random random = {spot->value->seed, FG_B1, fg_data_row(spot, FG_B1, 0)};
-    fg_random_ternary(&random, cols, out);
-    for (int64_t j = 0; j < problem->inter; j++) {
-        if (gate_off(problem, j)) {
-            out[fg_problem_gate_column(problem, j)] *= GATE_OFF_STEP;
-        }
+    fg_random_signs(&random, cols, out);
+    for (int64_t j = 0; j < problem->inter && problem->activation == FG_ACT_SWIGLU; j++) {
+        out[fg_problem_gate_column(problem, j)] *= GATE_STEP;
     }
 }
 

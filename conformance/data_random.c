@@ -19,26 +19,15 @@ uint64_t fg_random_word(const fg_random *random, uint32_t index) {
     return (uint64_t)words[0] << 32 | words[1];
 }
 
-/* Looks up n values of four bits each. */
-static void pick(const fg_random *random, const float table[16], int64_t n, float *out) {
+void fg_random_signs(const fg_random *random, int64_t n, float *out) {
     uint32_t words[4];
-    for (int64_t i = 0; i < n; i += 32) {
-        fg_random_block(random, (uint32_t)(i / 32), words);
-        int64_t count = n - i < 32 ? n - i : 32;
+    for (int64_t i = 0; i < n; i += 128) {
+        fg_random_block(random, (uint32_t)(i / 128), words);
+        int64_t count = n - i < 128 ? n - i : 128;
         for (int64_t k = 0; k < count; k++) {
-            out[i + k] = table[words[k / 8] >> (4 * (k % 8)) & 15];
+            out[i + k] = words[k / 32] >> (k % 32) & 1 ? 1.0f : -1.0f;
         }
     }
-}
-
-void fg_random_ternary(const fg_random *random, int64_t n, float *out) {
-    static const float table[16] = {0, 1, -1, 0, 1, -1, 1, -1, 0, 1, -1, 0, 1, -1, 1, -1};
-    pick(random, table, n, out);
-}
-
-void fg_random_signs(const fg_random *random, int64_t n, float *out) {
-    static const float table[16] = {1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1};
-    pick(random, table, n, out);
 }
 
 /* Acklam's rational approximation, relative error below 1.2e-9. */

@@ -17,9 +17,6 @@ void fg_random_block(const fg_random *random, uint32_t block, uint32_t words[4])
 /* One word, 64 bits, of place `index` of a row: for single choices. */
 uint64_t fg_random_word(const fg_random *random, uint32_t index);
 
-/* n values of {-1, 0, 1}, one in four 0. */
-void fg_random_ternary(const fg_random *random, int64_t n, float *out);
-
 /* n signs, -1 or 1. */
 void fg_random_signs(const fg_random *random, int64_t n, float *out);
 
