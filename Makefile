@@ -58,6 +58,10 @@ TSAN_PROGRAMS += backend
 TSAN_PROGRAMS += plan
 # Plugins, conformance/plugins/NAME.c -> build/plugins/NAME.so; they link nothing of ours.
 PLUGINS := misbehaving device_memory plain_backend
+# Planted faults of backends, conformance/mutants/NAME.c -> build/mutants/NAME.so: `host` with the
+# functions replaced that NAME.c calls faulty.
+BACKEND_MUTANTS := accumulate_for_overwrite empty_dw lost_k_tile missing_p padding_nan
+BACKEND_MUTANTS += segment_off_by_one swapped_gate_up truncated_output
 # Plugins that wrap an executor of ours and link it.
 EXECUTOR_PLUGINS := one_slot_executor
 
@@ -91,6 +95,7 @@ SUITE_BINS := $(SUITES:%=$(BIN)/suites/test_%)
 TSAN_BINS := $(TSAN_PROGRAMS:%=$(BIN)/suites/tsan_%)
 PLUGIN_SOS := $(PLUGINS:%=$(BIN)/plugins/%.so)
 EXECUTOR_PLUGIN_SOS := $(EXECUTOR_PLUGINS:%=$(BIN)/plugins/%.so)
+BACKEND_MUTANT_SOS := $(BACKEND_MUTANTS:%=$(BIN)/mutants/%.so)
 
 .DEFAULT_GOAL := build
 .SECONDARY:
@@ -139,6 +144,14 @@ $(EXECUTOR_PLUGIN_SOS): $(BIN)/plugins/%.so: $(O)/conformance/plugins/%.o $(O)/l
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -shared $^ $(LDLIBS) -o $@
 
+# The worker has the same functions and exports them: nothing here may be bound to those.
+$(BACKEND_MUTANT_SOS): $(BIN)/mutants/%.so: $(O)/conformance/mutants/%.o \
+    $(O)/conformance/mutants/mutant_entry.o $(O)/libfusegate.a
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) -shared -Wl,--exclude-libs,ALL -Wl,-Bsymbolic \
+	    $$(sed -nE 's/.*FG_FAULTY\("(\w+)"\).*/-Wl,--wrap=\1/p' conformance/mutants/$*.c) \
+	    $^ $(LDLIBS) -o $@
+
 $(BIN)/suites/test_plain_plugin: | $(BIN)/plugins/plain_backend.so
 
 build: $(BIN)/fusegate $(BIN)/fusegate-worker $(PLUGIN_SOS) $(EXECUTOR_PLUGIN_SOS) ## build the programs and plugins
@@ -149,7 +162,8 @@ suites: $(SUITE_BINS) $(TSAN_BINS) ## build the Criterion suites and the thread 
 SUBMAKE = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
 PROGRAM_SOURCES := $(patsubst $(O)/%.o,%.c,$(LIBRARY_O) $(WORKER_O) $(CLI_O))
 SOURCES := $(PROGRAM_SOURCES) $(patsubst $(O)/%.o,%.c,$(PART_O) $(SUITE_O)) \
-    $(PLUGINS:%=conformance/plugins/%.c) $(EXECUTOR_PLUGINS:%=conformance/plugins/%.c)
+    $(PLUGINS:%=conformance/plugins/%.c) $(EXECUTOR_PLUGINS:%=conformance/plugins/%.c) \
+    $(BACKEND_MUTANTS:%=conformance/mutants/%.c) conformance/mutants/mutant_entry.c
 
 setup: ## install the Debian packages that gate and test need
 	.ci/setup.sh build
@@ -174,7 +188,7 @@ suites-mission: ## run the suites plan-cache, boundary and recompute on the embe
 
 mutants: ## wrap right implementations in each planted fault and print the kill table
 	@.ci/setup.sh build
-	@$(SUBMAKE) build
+	@$(SUBMAKE) build $(BACKEND_MUTANT_SOS)
 	conformance/mutants/run_mutants.sh
 
 asan: ## every suite under the address, leak and undefined-behaviour sanitizers
