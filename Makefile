@@ -25,7 +25,6 @@ CONFORMANCE += case case_format case_key case_list case_parse case_splits case_s
 CONFORMANCE += bias clock comparison data data_exact data_normal data_order data_random data_selection
 CONFORMANCE += diagnosis explain mlp_calls mlp_judge naive_check run run_mlp tensor_span tensor_watch tensors
 CONFORMANCE += self_test self_test_blas self_test_compare self_test_convert
-CONFORMANCE += diagnosis explain mlp_calls mlp_judge naive_check run run_mlp tensor_span tensor_watch tensors
 CONFORMANCE += action passes
 CONFORMANCE += shm protocol protocol_fields protocol_maps protocol_args protocol_args_read
 CONFORMANCE += client client_process client_backend client_executor exec_env_remote
@@ -43,7 +42,7 @@ SUITES += oracle bound golden safetensors
 SUITES += fuser plan_key plan_store
 SUITES += host_backend reference_backend
 SUITES += plan_cache boundary recompute model
-SUITES += shm protocol journal report
+SUITES += shm protocol journal report worker client_executor
 SUITES += plain_plugin
 # Objects that several suites share (test doubles), conformance/suites/NAME.c.
 SUITE_PARTS :=
@@ -62,6 +61,11 @@ PLUGINS := misbehaving device_memory plain_backend
 # functions replaced that NAME.c calls faulty.
 BACKEND_MUTANTS := accumulate_for_overwrite empty_dw lost_k_tile missing_p padding_nan
 BACKEND_MUTANTS += segment_off_by_one swapped_gate_up truncated_output
+# Planted faults of executors, likewise: the fuser with the functions replaced that NAME.c calls
+# faulty; the contract they share with the worker.
+EXECUTOR_MUTANTS := backward_newest_plan boundary_from_cached_plan current_device_asked
+EXECUTOR_MUTANTS += option_by_address option_missing_from_key plan_rebuilt_on_mode_change
+EXECUTOR_MUTANTS += saved_overwritten_by_nograd state_reset_on_plan_choice
 # Plugins that wrap an executor of ours and link it.
 EXECUTOR_PLUGINS := one_slot_executor
 
@@ -96,6 +100,7 @@ TSAN_BINS := $(TSAN_PROGRAMS:%=$(BIN)/suites/tsan_%)
 PLUGIN_SOS := $(PLUGINS:%=$(BIN)/plugins/%.so)
 EXECUTOR_PLUGIN_SOS := $(EXECUTOR_PLUGINS:%=$(BIN)/plugins/%.so)
 BACKEND_MUTANT_SOS := $(BACKEND_MUTANTS:%=$(BIN)/mutants/%.so)
+EXECUTOR_MUTANT_SOS := $(EXECUTOR_MUTANTS:%=$(BIN)/mutants/%.so)
 
 .DEFAULT_GOAL := build
 .SECONDARY:
@@ -153,6 +158,13 @@ $(BACKEND_MUTANT_SOS): $(BIN)/mutants/%.so: $(O)/conformance/mutants/%.o \
 	    $^ $(LDLIBS) -o $@
 
 $(BIN)/suites/test_plain_plugin: | $(BIN)/plugins/plain_backend.so
+
+$(EXECUTOR_MUTANT_SOS): $(BIN)/mutants/%.so: $(O)/conformance/mutants/%.o \
+    $(O)/conformance/mutants/fuser_mutant.o $(FUSER_O)
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) -shared -Wl,-Bsymbolic \
+	    $$(sed -nE 's/.*FG_FAULTY\("(\w+)"\).*/-Wl,--wrap=\1/p' conformance/mutants/$*.c) \
+	    $^ -lxxhash -o $@
 
 build: $(BIN)/fusegate $(BIN)/fusegate-worker $(PLUGIN_SOS) $(EXECUTOR_PLUGIN_SOS) ## build the programs and plugins
 
