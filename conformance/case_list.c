@@ -92,6 +92,7 @@ fg_status fg_case_list_add(fg_case_list *list, const fg_case *value) {
 /* Adds the case of one combination; `number` counts them, the last alternatives fastest. */
 static fg_status add_combination(const expansion *from, int64_t number, fg_case_list *list) {
     size_t length = strlen(from->line);
+    from->columns[length] = (int32_t)length + 1;
     for (int32_t i = from->count - 1; i >= 0; i--) {
         const piece *part = &from->pieces[i];
         int32_t choice = part->choices > 0 ? (int32_t)(number % part->choices) : 0;
