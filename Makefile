@@ -39,7 +39,7 @@ CLI += bench_fuser bench_hits bench_report bench_rig null_backend
 # Criterion suites, conformance/suites/test_NAME.c each.
 SUITES := status alloc dtype tensor problem recipe
 SUITES += oracle bound golden safetensors
-SUITES += fuser plan_key plan_store
+SUITES += fuser fuser_plans fuser_state fuser_memory fuser_threads fusion plan_key plan_store bench_fuser
 SUITES += host_backend reference_backend
 SUITES += plan_cache boundary recompute model
 SUITES += shm protocol journal report worker client_executor
@@ -48,13 +48,13 @@ SUITES += case
 # Objects that several suites share (test doubles), conformance/suites/NAME.c.
 SUITE_PARTS :=
 SUITE_PARTS += naive_mlp oracle_case float_mlp
-SUITE_PARTS += tiny_backend fuser_rig
+SUITE_PARTS += tiny_backend fuser_rig fuser_threads
 SUITE_PARTS += abi_battery backend_fixture backend_judge backend_threads numeric_battery
 SUITE_PARTS += exec_fixture
 SUITE_PARTS += program_run
 # Plain programs that share the suites' test bodies, conformance/suites/tsan_NAME.c each.
 TSAN_PROGRAMS :=
-TSAN_PROGRAMS += backend
+TSAN_PROGRAMS += backend fuser
 TSAN_PROGRAMS += plan
 # Plugins, conformance/plugins/NAME.c -> build/plugins/NAME.so; they link nothing of ours.
 PLUGINS := misbehaving device_memory plain_backend
@@ -93,7 +93,8 @@ FUSER_O := $(call objects,fuser,$(FUSER))
 CONFORMANCE_O := $(call objects,conformance,$(CONFORMANCE))
 WORKER_O := $(call objects,conformance/worker,$(WORKER))
 CLI_O := $(call objects,conformance/cli,$(CLI))
-PART_O := $(call objects,conformance/suites,$(SUITE_PARTS)) $(call objects,conformance/worker,recorder)
+PART_O := $(call objects,conformance/suites,$(SUITE_PARTS)) $(call objects,conformance/worker,recorder) \
+    $(call objects,conformance/cli,$(filter bench_% null_backend,$(CLI)))
 SUITE_O := $(call objects,conformance/suites,$(SUITES:%=test_%) $(TSAN_PROGRAMS:%=tsan_%))
 LIBRARY_O := $(CONTRACT_O) $(REFERENCE_O) $(FUSER_O) $(CONFORMANCE_O)
 SUITE_BINS := $(SUITES:%=$(BIN)/suites/test_%)

@@ -13,7 +13,8 @@ typedef struct fg_buffer {
 } fg_buffer;
 
 /* Idle buffers, latest first. A buffer goes only to calls on the stream that used it last, since
- * that work may still run; a repeated call on one stream therefore allocates nothing. */
+ * that work may still run. Calls that repeat on one stream soon allocate nothing: never more
+ * buffers than were in use at once, save while their sizes still change. */
 typedef struct fg_buffer_pool {
     const fg_backend *backend;
     fg_device *device;

@@ -24,9 +24,10 @@ fg_status fg_layout_add_edge(fg_layout *layout, const fg_problem *problem,
     const int64_t dims[2] = {rows, cols};
     const int64_t size = (int64_t)fg_dtype_size((fg_dtype)problem->dtype);
     const int64_t align = device->traits.row_align > size ? device->traits.row_align / size : 1;
-    int64_t elements = 0;
+    const int64_t stride = (cols + align - 1) / align * align;
+    int64_t bytes = 0;
+    FG_TRY(fg_extent_mul(rows, stride * size, &bytes));
     *out = fg_tensor_tight(NULL, (fg_dtype)problem->dtype, device->index, 2, dims);
-    out->strides[0] = (cols + align - 1) / align * align;
-    FG_TRY(fg_extent_mul(rows, out->strides[0] * size, &elements));
-    return fg_layout_add(layout, (size_t)elements, offset);
+    out->strides[0] = stride;
+    return fg_layout_add(layout, (size_t)bytes, offset);
 }

@@ -52,8 +52,9 @@ char *fg_run_list_text(const fg_run_list *list, char *text, size_t size) {
     text[0] = '\0';
     for (int32_t i = 0; i < list->count && i < FG_OP_COUNT && at < size; i++) {
         const fg_run *run = &list->runs[i];
-        int wrote = snprintf(text + at, size - at, "%s%d..%d", i > 0 ? " " : "", run->first,
-                             run->first + run->count - 1);
+        const long long last = (long long)run->first + run->count - 1; // a pass may say anything
+        int wrote =
+            snprintf(text + at, size - at, "%s%d..%lld", i > 0 ? " " : "", run->first, last);
         at += wrote > 0 ? (size_t)wrote : 0;
     }
     return text;

@@ -6,7 +6,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-#define BATCHES 1000
+#define BATCHES_MAX 1000
 #define HITS 10000 /* calls of a batch of plan hits */
 #define BUILDS 100 /* calls of a batch that builds */
 
@@ -28,14 +28,15 @@ static fg_status warm_up(fg_bench_rig *r) {
 /* A thread's share of the measurement; it has recipes of its own and shares the executor. */
 typedef struct hit_thread {
     fg_bench_rig r;
-    double times[BATCHES];
+    double times[BATCHES_MAX];
+    int32_t batches;
     int64_t misses;
     atomic_int *arrived; /* threads at the start of a batch, or NULL for one thread alone */
 } hit_thread;
 
 static void *run_hits(void *argument) {
     hit_thread *thread = argument;
-    for (int32_t i = 0; i < BATCHES; i++) {
+    for (int32_t i = 0; i < thread->batches; i++) {
         // Batches begin together: a thread that runs while the other sleeps meets no contention.
         for (int at = thread->arrived != NULL ? atomic_fetch_add(thread->arrived, 1) + 1
                                               : 2 * i + 2;
@@ -83,15 +84,15 @@ static void two_threads(hit_thread threads[2], fg_bench_time *out) {
     }
     int alone = start_on(0, &threads[0], &first) != 0;
     if (alone) {
-        atomic_fetch_add(&arrived, BATCHES); // lets the second one finish
+        atomic_fetch_add(&arrived, threads[1].batches); // lets the second one finish
     }
     pthread_join(second, NULL);
     if (alone) {
         return;
     }
     pthread_join(first, NULL);
-    fg_bench_time times[2] = {fg_bench_summary(threads[0].times, BATCHES),
-                              fg_bench_summary(threads[1].times, BATCHES)};
+    fg_bench_time times[2] = {fg_bench_summary(threads[0].times, threads[0].batches),
+                              fg_bench_summary(threads[1].times, threads[1].batches)};
     *out = times[times[1].median > times[0].median];
 }
 
@@ -100,7 +101,7 @@ static fg_status measure_hits(hit_thread threads[2], fg_bench_fuser_result *out)
     fg_status status = warm_up(&threads[0].r);
     if (status == FG_STATUS_OK) {
         run_hits(&threads[0]);
-        out->hit = fg_bench_summary(threads[0].times, BATCHES);
+        out->hit = fg_bench_summary(threads[0].times, threads[0].batches);
         two_threads(threads, &out->hit_two_threads);
     }
     threads[0].r.api->destroy(threads[0].r.executor);
@@ -129,8 +130,8 @@ static fg_status choose(fg_bench_rig *r, int32_t mode) {
     return FG_STATUS_OK;
 }
 
-static fg_status time_builds(fg_bench_rig *r, int32_t policy, double times[BATCHES]) {
-    for (int32_t batch = 0; batch < BATCHES; batch++) {
+static fg_status time_builds(fg_bench_rig *r, int32_t policy, int32_t batches, double *times) {
+    for (int32_t batch = 0; batch < batches; batch++) {
         double start = fg_bench_now();
         for (int32_t i = 0; i < BUILDS; i++) {
             if (policy == FG_BENCH_REBUILD) {
@@ -145,19 +146,22 @@ static fg_status time_builds(fg_bench_rig *r, int32_t policy, double times[BATCH
 
 static fg_status measure_builds(int32_t policy, hit_thread *thread, fg_bench_time *out) {
     FG_TRY(fg_bench_rig_open(policy == FG_BENCH_ONE_SLOT ? 1 : 0, &thread->r));
-    fg_status status = time_builds(&thread->r, policy, thread->times);
+    fg_status status = time_builds(&thread->r, policy, thread->batches, thread->times);
     thread->r.api->destroy(thread->r.executor);
-    *out = fg_bench_summary(thread->times, BATCHES);
+    if (status == FG_STATUS_OK) {
+        *out = fg_bench_summary(thread->times, thread->batches);
+    }
     return status;
 }
 
 fg_status fg_bench_hits(fg_bench_fuser_result *out) {
-    out->batches = BATCHES;
+    out->batches = out->iterations < BATCHES_MAX ? out->iterations : BATCHES_MAX;
     out->batch = HITS;
     hit_thread *threads = fg_alloc(2 * sizeof *threads, FG_ALLOC_GENERAL);
     if (threads == NULL) {
         return FG_FAIL(FG_STATUS_NO_MEMORY, "found no memory, expected that of two threads");
     }
+    threads[0].batches = threads[1].batches = out->batches;
     fg_status status = measure_hits(threads, out);
     if (status == FG_STATUS_OK) {
         status = measure_builds(FG_BENCH_ONE_SLOT, threads, &out->one_slot);

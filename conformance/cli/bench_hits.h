@@ -4,7 +4,8 @@
 #include "conformance/cli/bench_fuser.h"
 
 /* Measures what choosing a plan costs while two boundaries alternate: a hit by one and by two
- * threads, a one-slot memo, a rebuild on each call. Fills these fields of *out. */
+ * threads, a one-slot memo, a rebuild on each call. Fills these fields of *out; as many batches as
+ * out->iterations, at most 1,000. */
 fg_status fg_bench_hits(fg_bench_fuser_result *out);
 
 #endif

@@ -1,11 +1,4 @@
-#include "conformance/suites/fuser_rig.h"
-#include "conformance/suites/tiny_backend.h"
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <string.h>
-
-#define ALL_INPUTS                                                                                 \
-    (FG_BIT(FG_X) | FG_BIT(FG_W1) | FG_BIT(FG_B1) | FG_BIT(FG_P) | FG_BIT(FG_W2) | FG_BIT(FG_B2))
+#include "conformance/suites/fuser_asserts.h"
 
 static fuser_rig rig;
 static fg_recipe none;
@@ -15,50 +8,8 @@ static void set_up(void) {
     none = fg_recipe_default(FG_RECIPE_NONE);
 }
 
-static void create(void) {
-    cr_assert_eq(rig_create(&rig), FG_STATUS_OK, "%s", fg_message());
-}
-
 static void tear_down(void) {
-    rig_destroy(&rig);
-    cr_assert_eq(tiny.kernels_alive, 0);
-    cr_assert_eq(tiny.devices_open, 0);
-}
-
-static void no_grad(const fg_recipe *recipe) {
-    fg_context *context = NULL;
-    cr_assert_eq(rig_forward(&rig, recipe, FG_NO_GRAD, 0, &context), FG_STATUS_OK, "%s",
-                 fg_message());
-    cr_assert_null(context);
-}
-
-static fg_context *grad(const fg_recipe *recipe, uint32_t requires) {
-    fg_context *context = NULL;
-    cr_assert_eq(rig_forward(&rig, recipe, FG_GRAD, requires, &context), FG_STATUS_OK, "%s",
-                 fg_message());
-    return context;
-}
-
-static void backward(fg_context *context, uint32_t requires) {
-    cr_assert_eq(rig_backward(&rig, context, requires, 0), FG_STATUS_OK, "%s", fg_message());
-}
-
-static void check_y(void) {
-    for (int64_t t = 0; t < RIG_ROWS; t++) {
-        cr_assert_eq(rig_y(&rig, t), rig_expected_y(&rig, t), "row %d", (int)t);
-    }
-}
-
-static void check_grads(uint32_t requires) {
-    for (int i = 0; i < FG_INPUTS; i++) {
-        const int by_row = i == FG_X || i == FG_P || i == FG_BIAS_P;
-        for (int64_t t = 0; t < (by_row ? RIG_ROWS : 1); t++) {
-            const float expected = requires & FG_BIT(i) ? rig_expected_grad(&rig, i, t) : 100.0f;
-            cr_assert_eq(rig_grad(&rig, i, t), expected, "%s row %d mask %#x: %g, expected %g",
-                         fg_grad_name(i), (int)t, requires, (double)rig_grad(&rig, i, t),
-                         (double)expected);
-        }
-    }
+    must_destroy(&rig);
 }
 
 static fg_status pass_act_fc2(void *user, const fg_pass_input *in, fg_run runs[FG_OP_COUNT],
@@ -88,7 +39,7 @@ static int set_plan_kind(int kind) {
         return 0;
     }
     rig.options.unfused = kind > 0;
-    create();
+    must_create(&rig);
     if (kind > 0) {
         int32_t forward = (kind - 1) % 3, back = (kind - 1) / 3;
         if (passes[forward] != NULL) {
@@ -111,11 +62,11 @@ Test(fuser, every_mask_and_plan_gives_exactly_the_gradients_asked_for) {
             none = fg_recipe_default(FG_RECIPE_NONE);
             const uint32_t inputs = ALL_INPUTS | (scale_bias == 2 ? FG_BIT(FG_BIAS_P) : 0);
             for (uint32_t mask = 1; mask <= inputs; mask++) {
-                fg_context *context = grad(&none, mask);
-                check_y();
+                fg_context *context = must_forward(&rig, &none, mask);
+                check_y(&rig);
                 cr_assert_not_null(context);
-                backward(context, mask);
-                check_grads(mask);
+                must_backward(&rig, context, mask);
+                check_grads(&rig, mask);
                 rig.api->context_release(rig.executor, context);
             }
             tear_down();
@@ -125,19 +76,19 @@ Test(fuser, every_mask_and_plan_gives_exactly_the_gradients_asked_for) {
 
 Test(fuser, a_backward_may_be_called_again_with_the_same_result, .init = set_up,
      .fini = tear_down) {
-    create();
-    fg_context *context = grad(&none, ALL_INPUTS);
+    must_create(&rig);
+    fg_context *context = must_forward(&rig, &none, ALL_INPUTS);
     for (int i = 0; i < 3; i++) {
-        backward(context, ALL_INPUTS);
-        check_grads(ALL_INPUTS);
+        must_backward(&rig, context, ALL_INPUTS);
+        check_grads(&rig, ALL_INPUTS);
     }
     rig.api->context_release(rig.executor, context);
 }
 
 Test(fuser, accumulate_reaches_weight_gradients_only, .init = set_up, .fini = tear_down) {
-    create();
+    must_create(&rig);
     const uint32_t weights = FG_BIT(FG_W1) | FG_BIT(FG_W2);
-    fg_context *context = grad(&none, ALL_INPUTS);
+    fg_context *context = must_forward(&rig, &none, ALL_INPUTS);
     cr_assert_eq(rig_backward(&rig, context, ALL_INPUTS, weights), FG_STATUS_OK);
     cr_assert_eq(rig_grad(&rig, FG_W1, 0), 100.0f + rig_expected_grad(&rig, FG_W1, 0));
     cr_assert_eq(rig_grad(&rig, FG_W2, 0), 100.0f + rig_expected_grad(&rig, FG_W2, 0));
@@ -152,19 +103,19 @@ Test(fuser, accumulate_reaches_weight_gradients_only, .init = set_up, .fini = te
 
 Test(fuser, without_gradients_nothing_is_saved_and_no_context_exists, .init = set_up,
      .fini = tear_down) {
-    create();
-    no_grad(&none);
-    check_y();
+    must_create(&rig);
+    must_infer(&rig, &none);
+    check_y(&rig);
     cr_assert_null(tiny_last(TINY_FORWARD, 0)->saved);
-    fg_context *context = grad(&none, 0); // nothing requires a gradient
+    fg_context *context = must_forward(&rig, &none, 0); // nothing requires a gradient
     cr_assert_null(context);
     cr_assert_null(tiny_last(TINY_FORWARD, 0)->saved);
 }
 
 Test(fuser, unfused_plans_save_only_from_the_boundary_on, .init = set_up, .fini = tear_down) {
     rig.options.unfused = 1;
-    create();
-    fg_context *context = grad(&none, FG_BIT(FG_W2));
+    must_create(&rig);
+    fg_context *context = must_forward(&rig, &none, FG_BIT(FG_W2));
     cr_assert_null(tiny_last(TINY_FORWARD, 2)->saved);
     cr_assert_null(tiny_last(TINY_FORWARD, 1)->saved);
     cr_assert_not_null(tiny_last(TINY_FORWARD, 0)->saved);
@@ -173,8 +124,8 @@ Test(fuser, unfused_plans_save_only_from_the_boundary_on, .init = set_up, .fini 
 
 Test(fuser, a_kernel_gets_only_the_inputs_of_its_run, .init = set_up, .fini = tear_down) {
     rig.options.unfused = 1;
-    create();
-    no_grad(&none);
+    must_create(&rig);
+    must_infer(&rig, &none);
     cr_assert_eq(tiny_last(TINY_FORWARD, 2)->inputs, FG_BIT(FG_X) | FG_BIT(FG_W1) | FG_BIT(FG_B1));
     cr_assert_eq(tiny_last(TINY_FORWARD, 1)->inputs, FG_BIT(FG_P));
     cr_assert_eq(tiny_last(TINY_FORWARD, 0)->inputs, FG_BIT(FG_W2) | FG_BIT(FG_B2));
@@ -190,11 +141,11 @@ Test(fuser, the_backward_stops_at_the_boundary, .init = set_up, .fini = tear_dow
                  {FG_BIT(FG_W1), 3},
                  {FG_BIT(FG_X), 3}};
     rig.options.unfused = 1;
-    create();
+    must_create(&rig);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        fg_context *context = grad(&none, cases[i].requires);
+        fg_context *context = must_forward(&rig, &none, cases[i].requires);
         const int32_t before = tiny_count(TINY_BACKWARD);
-        backward(context, cases[i].requires);
+        must_backward(&rig, context, cases[i].requires);
         cr_assert_eq(tiny_count(TINY_BACKWARD) - before, cases[i].calls);
         cr_assert_eq(tiny_last(TINY_BACKWARD, 0)->mask & ~FG_BIT(FG_X),
                      cases[i].requires & ~FG_BIT(FG_X), "no gradient past the boundary");
@@ -204,10 +155,10 @@ Test(fuser, the_backward_stops_at_the_boundary, .init = set_up, .fini = tear_dow
 }
 
 Test(fuser, a_straddling_entry_is_asked_for_what_is_required, .init = set_up, .fini = tear_down) {
-    create();
+    must_create(&rig);
     for (uint32_t mask = 1; mask <= ALL_INPUTS; mask++) {
-        fg_context *context = grad(&none, mask);
-        backward(context, mask);
+        fg_context *context = must_forward(&rig, &none, mask);
+        must_backward(&rig, context, mask);
         cr_assert_eq(tiny_last(TINY_BACKWARD, 0)->mask, mask);
         cr_assert_eq(tiny_last(TINY_BACKWARD, 0)->grads, mask);
         rig.api->context_release(rig.executor, context);
@@ -218,9 +169,9 @@ Test(fuser, p_with_scale_bias_is_overwritten_once_and_then_added_to) {
     rig_init(&rig, 1);
     none = fg_recipe_default(FG_RECIPE_NONE);
     rig.options.unfused = 1;
-    create();
-    fg_context *context = grad(&none, FG_BIT(FG_P));
-    backward(context, FG_BIT(FG_P));
+    must_create(&rig);
+    fg_context *context = must_forward(&rig, &none, FG_BIT(FG_P));
+    must_backward(&rig, context, FG_BIT(FG_P));
     cr_assert_eq(tiny_last(TINY_BACKWARD, 1)->mask, FG_BIT(FG_P) | FG_MASK_DH);
     cr_assert_eq(tiny_last(TINY_BACKWARD, 1)->accumulate, 0);
     cr_assert_eq(tiny_last(TINY_BACKWARD, 0)->mask, FG_BIT(FG_P));
@@ -230,13 +181,13 @@ Test(fuser, p_with_scale_bias_is_overwritten_once_and_then_added_to) {
 }
 
 Test(fuser, a_gradient_missing_or_superfluous_is_named, .init = set_up, .fini = tear_down) {
-    create();
+    must_create(&rig);
     for (int i = 0; i < FG_B2 + 1; i++) {
-        fg_context *context = grad(&none, ALL_INPUTS & ~FG_BIT(i));
+        fg_context *context = must_forward(&rig, &none, ALL_INPUTS & ~FG_BIT(i));
         cr_assert_eq(rig_backward(&rig, context, ALL_INPUTS, 0), FG_STATUS_INVALID);
         cr_assert(strstr(fg_message(), fg_grad_name(i)), "%s", fg_message());
         rig.api->context_release(rig.executor, context);
-        context = grad(&none, ALL_INPUTS);
+        context = must_forward(&rig, &none, ALL_INPUTS);
         cr_assert_eq(rig_backward(&rig, context, ALL_INPUTS & ~FG_BIT(i), 0), FG_STATUS_INVALID);
         cr_assert(strstr(fg_message(), fg_grad_name(i)), "%s", fg_message());
         rig.api->context_release(rig.executor, context);
@@ -244,7 +195,7 @@ Test(fuser, a_gradient_missing_or_superfluous_is_named, .init = set_up, .fini = 
 }
 
 Test(fuser, a_missing_operand_is_named_and_counts_nothing, .init = set_up, .fini = tear_down) {
-    create();
+    must_create(&rig);
     fg_context *context = NULL;
     for (int i = 0; i <= FG_B2; i++) {
         const fg_tensor *kept = rig.in.inputs[i];
@@ -260,7 +211,7 @@ Test(fuser, a_missing_operand_is_named_and_counts_nothing, .init = set_up, .fini
 }
 
 Test(fuser, wrong_arguments_are_statuses, .init = set_up, .fini = tear_down) {
-    create();
+    must_create(&rig);
     fg_context *context = NULL;
     cr_assert_eq(rig_forward(&rig, &none, 2, 0, &context), FG_STATUS_INVALID);
     cr_assert_eq(rig_forward(&rig, &none, FG_GRAD, FG_BIT(FG_BIAS_P), &context), FG_STATUS_INVALID);
@@ -299,7 +250,7 @@ Test(fuser, wrong_options_are_refused, .init = set_up) {
 }
 
 Test(fuser, operands_on_two_devices_are_refused_by_name, .init = set_up, .fini = tear_down) {
-    create();
+    must_create(&rig);
     fg_context *context = NULL;
     for (int i = 0; i <= FG_B2; i++) {
         if (i == FG_W1) {
@@ -315,7 +266,7 @@ Test(fuser, operands_on_two_devices_are_refused_by_name, .init = set_up, .fini =
     rig.y.device = 1;
     cr_assert_eq(rig_forward(&rig, &none, FG_NO_GRAD, 0, &context), FG_STATUS_DEVICE);
     rig.y.device = 0;
-    context = grad(&none, ALL_INPUTS);
+    context = must_forward(&rig, &none, ALL_INPUTS);
     rig.dy.device = 1;
     cr_assert_eq(rig_backward(&rig, context, ALL_INPUTS, 0), FG_STATUS_DEVICE);
     rig.dy.device = 0;
@@ -325,7 +276,7 @@ Test(fuser, operands_on_two_devices_are_refused_by_name, .init = set_up, .fini =
 }
 
 Test(fuser, a_device_that_does_not_exist_is_named, .init = set_up, .fini = tear_down) {
-    create();
+    must_create(&rig);
     fg_context *context = NULL;
     static const int32_t wrong[] = {2, 30, 31, 1000, -2};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
@@ -338,12 +289,12 @@ Test(fuser, a_device_that_does_not_exist_is_named, .init = set_up, .fini = tear_
 }
 
 Test(fuser, one_plan_runs_on_every_device_with_a_kernel_each, .init = set_up, .fini = tear_down) {
-    create();
+    must_create(&rig);
     for (int round = 0; round < 2; round++) {
         for (int32_t device = -1; device <= 1; device++) {
             rig_move(&rig, device);
-            no_grad(&none);
-            check_y();
+            must_infer(&rig, &none);
+            check_y(&rig);
             cr_assert_eq(tiny_last(TINY_FORWARD, 0)->device, device);
             cr_assert_eq(rig.stream_device, device);
         }
@@ -356,12 +307,12 @@ Test(fuser, one_plan_runs_on_every_device_with_a_kernel_each, .init = set_up, .f
 Test(fuser, the_stream_is_looked_up_once_per_call_and_used, .init = set_up, .fini = tear_down) {
     rig.moving = 1;
     rig.options.unfused = 1;
-    create();
+    must_create(&rig);
     for (int i = 0; i < 4; i++) {
-        fg_context *context = grad(&none, ALL_INPUTS);
+        fg_context *context = must_forward(&rig, &none, ALL_INPUTS);
         const int32_t number = rig.stream_number;
         cr_assert_eq(tiny_last(TINY_FORWARD, 0)->stream, (fg_stream)(uintptr_t)(4096 + number));
-        backward(context, ALL_INPUTS);
+        must_backward(&rig, context, ALL_INPUTS);
         cr_assert_eq(tiny_last(TINY_BACKWARD, 2)->stream,
                      (fg_stream)(uintptr_t)(4096 + number + 1));
         rig.api->context_release(rig.executor, context);
@@ -373,20 +324,20 @@ Test(fuser, the_stream_is_looked_up_once_per_call_and_used, .init = set_up, .fin
 
 Test(fuser, events_come_in_the_stated_order, .init = set_up, .fini = tear_down) {
     char text[32];
-    create();
+    must_create(&rig);
     fg_recipe delayed = fg_recipe_default(FG_RECIPE_DELAYED);
-    no_grad(&none);
+    must_infer(&rig, &none);
     cr_assert_str_eq(rig_events(&rig, text), "BSR1PNTX");
-    fg_context *context = grad(&none, 1);
+    fg_context *context = must_forward(&rig, &none, 1);
     cr_assert_str_eq(rig_events(&rig, text), "BSPNTXC");
-    backward(context, 1);
+    must_backward(&rig, context, 1);
     cr_assert_str_eq(rig_events(&rig, text), "TX");
     rig.api->context_release(rig.executor, context);
-    no_grad(&none);
+    must_infer(&rig, &none);
     cr_assert_str_eq(rig_events(&rig, text), "BSPHTX");
-    no_grad(&delayed);
+    must_infer(&rig, &delayed);
     cr_assert_str_eq(rig_events(&rig, text), "BSRPNTX");
-    no_grad(&none);
+    must_infer(&rig, &none);
     cr_assert_str_eq(rig_events(&rig, text), "BSRPHTX");
     cr_assert_eq(rig.api->events(rig.executor, (fg_event[2]){0}, 2), 7);
 }
