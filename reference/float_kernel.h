@@ -37,9 +37,9 @@ fg_status fg_float_kernel_create(const fg_device *device, const fg_float_math *m
 /* Kernel functions of contract/backend.h, to be put into a backend's table as they are. */
 void fg_float_kernel_destroy(fg_kernel *kernel);
 fg_status fg_float_kernel_sizes(const fg_kernel *kernel, int64_t rows, fg_kernel_sizes *out);
-fg_status fg_float_mlp_forward(const fg_kernel *kernel, const fg_forward_args *args,
+fg_status fg_float_mlp_forward(const fg_kernel *kernel, const fg_forward_args *given,
                                fg_stream stream);
-fg_status fg_float_mlp_backward(const fg_kernel *kernel, const fg_backward_args *args,
+fg_status fg_float_mlp_backward(const fg_kernel *kernel, const fg_backward_args *given,
                                 fg_stream stream);
 
 /* Writes `reason` printf style and returns FG_STATUS_UNSUPPORTED. */
