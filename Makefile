@@ -44,7 +44,7 @@ SUITES += host_backend reference_backend float_parts
 SUITES += plan_cache boundary recompute model
 SUITES += shm protocol journal report worker client_executor
 SUITES += plain_plugin
-SUITES += case
+SUITES += case data tensors
 # Objects that several suites share (test doubles), conformance/suites/NAME.c.
 SUITE_PARTS :=
 SUITE_PARTS += naive_mlp oracle_case float_mlp
