@@ -38,7 +38,7 @@ CLI := fusegate_main options selection machine run_setup verb_run verb_list verb
 CLI += bench_fuser bench_hits bench_report bench_rig null_backend
 # Criterion suites, conformance/suites/test_NAME.c each.
 SUITES := status alloc dtype tensor problem recipe
-SUITES += oracle bound golden safetensors
+SUITES += activation oracle oracle_spec bound golden safetensors
 SUITES += fuser fuser_plans fuser_state fuser_memory fuser_threads fusion plan_key plan_store bench_fuser
 SUITES += host_backend reference_backend float_parts
 SUITES += plan_cache boundary recompute model

@@ -83,7 +83,7 @@ static inline __attribute__((always_inline)) void dhidden_row(fg_oracle *oracle,
     const fg_rounder io = oracle->io;
     const fg_product_sums sums = oracle->sums;
     int rounded = fg_oracle_rounds(oracle, FG_ROUND_DHIDDEN);
-    fg_terms terms;
+    fg_terms terms = {0};
     fg_terms *shown = watched ? &terms : NULL;
     for (int64_t j = 0; j < oracle->inter; j++) {
         int64_t k = row * oracle->inter + j;

@@ -15,7 +15,7 @@ static inline __attribute__((always_inline)) void linear_row(fg_oracle *oracle,
     int read_rounded = !after && fg_oracle_rounds(oracle, linear->readers);
     double scale = linear->scale != NULL ? linear->scale[row] : 1;
     double unit = oracle->arithmetic.unit;
-    fg_terms terms;
+    fg_terms terms = {0};
     fg_terms *shown = watched ? &terms : NULL;
     for (int64_t j = 0; j < n; j++) {
         int64_t k = row * n + j;

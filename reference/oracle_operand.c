@@ -80,26 +80,28 @@ static void shadow_magnitude(fg_operand *operand, int64_t n) {
     }
 }
 
-static void shadow_spread(fg_operand *operand, int64_t n) {
-    int32_t exponent = operand->d != NULL ? exponent_over(operand->d, n) : -1022;
-    double narrow = operand->narrow;
-    if (narrow > 0) {
-        int32_t of_v = exponent_over(operand->v, n);
-        exponent = (of_v > exponent ? of_v : exponent) + 1;
-    }
-    double factor = shadow_factor(exponent, &operand->spread_scale) / 2;
+static void shadow_bounds(fg_operand *operand, int64_t n) {
+    double factor = shadow_factor(exponent_over(operand->d, n), &operand->spread_scale) / 2;
+    const double *d = operand->d;
     float *spread = operand->spread;
-    if (narrow == 0) {
-        for (int64_t i = 0; i < n; i++) {
-            float half = (float)(operand->d[i] * factor);
-            spread[i] = half * half;
-        }
-        return;
-    }
     for (int64_t i = 0; i < n; i++) {
-        double d = operand->d != NULL ? operand->d[i] : 0;
-        float half = (float)((d + narrow * fabs(operand->v[i])) * factor);
+        float half = (float)(d[i] * factor);
         spread[i] = half * half;
+    }
+}
+
+/* An operand that a GEMM reads with few digits; it may be exact otherwise. */
+static void shadow_narrow(fg_operand *operand, int64_t n) {
+    const double *d = operand->d;
+    const double *v = operand->v;
+    int32_t of_v = exponent_over(v, n);
+    int32_t of_d = d != NULL ? exponent_over(d, n) : of_v;
+    int32_t exponent = (of_v > of_d ? of_v : of_d) + 1;
+    double factor = shadow_factor(exponent, &operand->spread_scale) / 2;
+    for (int64_t i = 0; i < n; i++) {
+        double bound = (d != NULL ? d[i] : 0) + operand->narrow * fabs(v[i]);
+        float half = (float)(bound * factor);
+        operand->spread[i] = half * half;
     }
 }
 
@@ -108,8 +110,10 @@ void fg_operand_shadow(fg_operand *operand) {
     if (operand->magnitude != NULL) {
         shadow_magnitude(operand, n);
     }
-    if (operand->spread != NULL) {
-        shadow_spread(operand, n);
+    if (operand->narrow > 0) {
+        shadow_narrow(operand, n);
+    } else if (operand->spread != NULL) {
+        shadow_bounds(operand, n);
     }
 }
 

@@ -2,6 +2,7 @@
 
 #include "contract/alloc.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -168,4 +169,34 @@ void fg_oracle_case_free(fg_oracle_case *value) {
         fg_free(value->grads_before[i].data);
     }
     fg_free(value->dy.data);
+}
+
+static void check(fg_status status) {
+    if (status != FG_STATUS_OK) {
+        fprintf(stderr, "oracle: %s: %s\n", fg_status_name(status), fg_message());
+        abort();
+    }
+}
+
+fg_oracle *fg_oracle_case_open(const fg_oracle_case *value) {
+    fg_oracle *oracle = NULL;
+    check(fg_oracle_create(&value->spec, &oracle));
+    return oracle;
+}
+
+fg_expected fg_oracle_case_expert(fg_oracle *oracle, int64_t expert, int output) {
+    check(fg_oracle_expert(oracle, expert));
+    return fg_oracle_expected(oracle, output);
+}
+
+int fg_oracle_case_same(fg_oracle *a, fg_oracle *b, int64_t experts, int output) {
+    for (int64_t e = 0; e < experts; e++) {
+        fg_expected of_a = fg_oracle_case_expert(a, e, output);
+        fg_expected of_b = fg_oracle_case_expert(b, e, output);
+        if (of_a.rows != of_b.rows ||
+            memcmp(of_a.value, of_b.value, (size_t)(of_a.rows * of_a.cols) * sizeof(double)) != 0) {
+            return 0;
+        }
+    }
+    return 1;
 }

@@ -38,6 +38,15 @@ void fg_oracle_case_create(const fg_problem *problem, const int64_t *splits, uin
                            int64_t gap, int64_t spare, fg_oracle_case *out);
 void fg_oracle_case_free(fg_oracle_case *value);
 
+/* An oracle of the case's spec; aborts the test, with the message printed, when there is none. */
+fg_oracle *fg_oracle_case_open(const fg_oracle_case *value);
+
+/* Computes one expert and gives one of its outputs; aborts likewise. */
+fg_expected fg_oracle_case_expert(fg_oracle *oracle, int64_t expert, int output);
+
+/* Whether two oracles agree on one output in every bit, over all experts. */
+int fg_oracle_case_same(fg_oracle *a, fg_oracle *b, int64_t experts, int output);
+
 /* Next normal random number of a stream. */
 double fg_oracle_case_normal(uint64_t *state);
 

@@ -1,8 +1,9 @@
 #include "conformance/suites/float_mlp.h"
 #include "contract/dtype.h"
-#include "reference/bound.h"
+#include "reference/oracle_operand.h"
 #include <criterion/criterion.h>
 #include <math.h>
+#include <string.h>
 
 static const uint32_t all_points = 0x1fff;
 static const uint32_t fused_points = FG_ROUND_HIDDEN | FG_ROUND_Y1_SAVED | FG_ROUND_DACT;
@@ -23,8 +24,7 @@ static const int64_t some_splits[] = {33, 0, 20};
 
 /* Largest ratio of error to tolerance over every output; NaN counts as infinite. */
 static double worst_ratio(const fg_oracle_case *value, const fg_float_outputs *got) {
-    fg_oracle *oracle = NULL;
-    cr_assert_eq(fg_oracle_create(&value->spec, &oracle), FG_STATUS_OK, "%s", fg_message());
+    fg_oracle *oracle = fg_oracle_case_open(value);
     double worst = 0;
     for (int64_t e = 0; e < value->problem.experts; e++) {
         cr_assert_eq(fg_oracle_expert(oracle, e), FG_STATUS_OK);
@@ -244,9 +244,8 @@ static void create_tiny(fg_activation activation, int64_t hidden, fg_oracle_case
 }
 
 static fg_expected only_expert(const fg_oracle_case *value, int output, fg_oracle **out) {
-    cr_assert_eq(fg_oracle_create(&value->spec, out), FG_STATUS_OK, "%s", fg_message());
-    cr_assert_eq(fg_oracle_expert(*out, 0), FG_STATUS_OK);
-    return fg_oracle_expected(*out, output);
+    *out = fg_oracle_case_open(value);
+    return fg_oracle_case_expert(*out, 0, output);
 }
 
 Test(bound, both_branches_are_allowed_within_reach_of_a_kink) {
@@ -344,34 +343,110 @@ Test(bound, accumulating_adds_a_rounding_of_what_was_there_and_of_the_sum) {
     fg_oracle_case_free(&value);
 }
 
-Test(bound, the_terms_of_each_stage_add_up_to_its_bound) {
-    fg_problem problem = problem_of(FG_F32, FG_ACT_SWIGLU, 1);
-    fg_oracle_case value;
-    fg_oracle *oracle = NULL;
-    fg_bound_stage stages[32];
-    fg_oracle_case_create(&problem, some_splits, 13, 0, 0, &value);
-    value.spec.stages = 1;
-    value.traits.operand_digits = 11;
-    value.traits.rounding = all_points;
-    fg_expected y = only_expert(&value, FG_OUT_Y, &oracle);
-    int32_t count = fg_oracle_stages(oracle, stages, 32);
-    cr_assert_eq(count, 15);
-    double narrow = 0;
+static void check_stages(const fg_bound_stage *stages, int32_t count, const fg_expected *y) {
     for (int32_t i = 0; i < count; i++) {
         const fg_bound_stage *s = &stages[i];
         double sum = s->sum + s->operands + s->narrow + s->elementwise + s->kink + s->rounding;
         cr_assert(fabs(sum - s->bound) <= 1e-9 * s->bound, "%s: %g, bound %g", s->name, sum,
                   s->bound);
-        narrow += s->narrow;
         if (strcmp(s->name, "y") == 0) {
-            int64_t k = s->row * y.cols + s->col;
-            cr_assert_eq(s->bound, y.bound[k]);
-            cr_assert_eq(s->value, y.value[k]);
-            cr_assert_eq(s->n, problem.inter);
+            int64_t k = s->row * y->cols + s->col;
+            cr_assert_eq(s->bound, y->bound[k]);
+            cr_assert_eq(s->value, y->value[k]);
         }
     }
-    cr_assert_gt(narrow, 0);
-    cr_assert_eq(fg_oracle_stages(oracle, stages, 3), 3);
+}
+
+Test(bound, the_terms_of_each_stage_add_up_to_its_bound) {
+    for (int activation = 0; activation < FG_ACTIVATIONS; activation++) {
+        fg_problem problem = problem_of(FG_F32, (fg_activation)activation, 1);
+        fg_oracle_case value;
+        fg_oracle *oracle = NULL;
+        fg_bound_stage stages[32];
+        fg_oracle_case_create(&problem, some_splits, 13, 0, 0, &value);
+        value.spec.stages = 1;
+        value.traits.operand_digits = 11;
+        value.traits.rounding = all_points;
+        fg_expected y = only_expert(&value, FG_OUT_Y, &oracle);
+        int32_t count = fg_oracle_stages(oracle, stages, 32);
+        cr_assert_eq(count, 15);
+        check_stages(stages, count, &y);
+        double narrow = 0;
+        for (int32_t i = 0; i < count; i++) {
+            narrow += stages[i].narrow;
+        }
+        cr_assert_gt(narrow, 0);
+        cr_assert_eq(fg_oracle_stages(oracle, stages, 3), 3);
+        fg_oracle_destroy(oracle);
+        fg_oracle_case_free(&value);
+    }
+}
+
+Test(bound, stages_come_in_order_with_the_terms_that_they_sum) {
+    static const char *const names[] = {"y1",  "act", "gated", "h",   "y",   "dh",  "dprob", "dp",
+                                        "dy1", "dx",  "dw1",   "db1", "dw2", "db2", "dbp"};
+    static const int64_t terms[] = {41, 0, 0, 0, 25, 40, 0, 24, 0, 48, 33, 33, 33, 33, 40};
+    fg_problem problem = problem_of(FG_BF16, FG_ACT_SWIGLU, 1);
+    fg_oracle_case value;
+    fg_oracle *oracle = NULL;
+    fg_bound_stage stages[32];
+    fg_oracle_case_create(&problem, some_splits, 14, 0, 0, &value);
+    value.spec.stages = 1;
+    value.traits.rounding = FG_ROUND_Y1_SAVED;
+    only_expert(&value, FG_OUT_Y, &oracle);
+    cr_assert_eq(fg_oracle_stages(oracle, stages, 32), 15);
+    for (int i = 0; i < 15; i++) {
+        cr_assert_str_eq(stages[i].name, names[i]);
+        cr_assert_eq(stages[i].n, terms[i], "%s: %lld", names[i], (long long)stages[i].n);
+        cr_assert_eq(stages[i].gamma > 0, terms[i] > 0);
+    }
+    cr_assert_gt(stages[0].rounding, 0);
+    cr_assert_eq(fg_oracle_expert(oracle, 1), FG_STATUS_OK); // no rows: nothing was computed
+    cr_assert_eq(fg_oracle_stages(oracle, stages, 32), 0);
     fg_oracle_destroy(oracle);
     fg_oracle_case_free(&value);
+}
+
+Test(bound, asking_for_stages_changes_no_value_and_no_bound) {
+    fg_problem problem = problem_of(FG_BF16, FG_ACT_SRELU, 1);
+    fg_oracle_case value;
+    fg_oracle *with = NULL;
+    fg_oracle *without = NULL;
+    fg_oracle_case_create(&problem, some_splits, 15, 0, 0, &value);
+    value.traits.rounding = eager_points;
+    only_expert(&value, FG_OUT_Y, &without);
+    cr_assert_eq(fg_oracle_stages(without, NULL, 0), 0);
+    value.spec.stages = 1;
+    only_expert(&value, FG_OUT_Y, &with);
+    for (int output = 0; output < FG_OUTPUTS; output++) {
+        fg_expected a = fg_oracle_expected(with, output);
+        fg_expected b = fg_oracle_expected(without, output);
+        size_t bytes = (size_t)(a.rows * a.cols) * sizeof(double);
+        cr_assert_eq(memcmp(a.value, b.value, bytes), 0, "%s", fg_output_name(output));
+        cr_assert_eq(memcmp(a.bound, b.bound, bytes), 0, "%s", fg_output_name(output));
+    }
+    fg_oracle_destroy(with);
+    fg_oracle_destroy(without);
+    fg_oracle_case_free(&value);
+}
+
+Test(bound, products_with_an_extent_of_zero_are_zero_with_zero_bounds) {
+    double a_values[12] = {1};
+    double c[12];
+    float sums_at[12];
+    for (int zero = 0; zero < 3; zero++) {
+        fg_operand a = {.rows = zero == 0 ? 0 : 3, .cols = zero == 2 ? 0 : 4, .v = a_values};
+        fg_operand b = {.rows = a.cols, .cols = zero == 1 ? 0 : 3, .v = a_values};
+        const fg_product product = {.a = &a, .b = &b, .gamma = 1, .largest = INFINITY};
+        fg_product_sums sums = {.sum = sums_at, .spread = sums_at, .sum_factor = 7};
+        for (int k = 0; k < 12; k++) {
+            c[k] = NAN;
+        }
+        fg_product_values(&product, c);
+        fg_product_shadows(&product, &sums);
+        for (int64_t k = 0; k < 12; k++) {
+            cr_assert(k < a.rows * b.cols ? c[k] == 0 : isnan(c[k]));
+        }
+        cr_assert_eq(fg_product_element(&sums, 0, 0, NULL).d, 0);
+    }
 }

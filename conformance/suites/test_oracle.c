@@ -1,8 +1,8 @@
 #include "conformance/suites/naive_mlp.h"
 #include "conformance/suites/oracle_case.h"
-#include "contract/alloc.h"
 #include <criterion/criterion.h>
 #include <math.h>
+#include <string.h>
 
 /* Every layout, activation and bias form, in float64. */
 static const struct {
@@ -36,18 +36,6 @@ static void case_of_form(size_t form, int64_t gap, fg_oracle_case *out) {
     fg_oracle_case_create(&problem, some_splits, 17 + form, gap, 3, out);
 }
 
-static fg_oracle *open_oracle(const fg_oracle_case *value) {
-    fg_oracle *oracle = NULL;
-    fg_status status = fg_oracle_create(&value->spec, &oracle);
-    cr_assert_eq(status, FG_STATUS_OK, "%s", fg_message());
-    return oracle;
-}
-
-static fg_expected expert_output(fg_oracle *oracle, int64_t expert, int output) {
-    cr_assert_eq(fg_oracle_expert(oracle, expert), FG_STATUS_OK, "%s", fg_message());
-    return fg_oracle_expected(oracle, output);
-}
-
 /* Where an expert's part of an output begins in the whole, tight output. */
 static int64_t offset_of(const fg_expected *part, int64_t expert, int output) {
     int by_row = output == FG_X || output == FG_P || output == FG_BIAS_P || output == FG_OUT_Y;
@@ -62,42 +50,59 @@ static double largest(const double *v, int64_t n) {
     return most;
 }
 
+/* Compares every output of every expert with the naive loop's; returns how many elements. */
+static int64_t compare_with_naive(const fg_oracle_case *value) {
+    fg_naive_outputs naive;
+    fg_naive_mlp(value, &naive);
+    fg_oracle *oracle = fg_oracle_case_open(value);
+    int64_t compared = 0;
+    for (int64_t e = 0; e < value->problem.experts; e++) {
+        cr_assert_eq(fg_oracle_expert(oracle, e), FG_STATUS_OK, "%s", fg_message());
+        for (int output = 0; output < FG_OUTPUTS; output++) {
+            fg_expected got = fg_oracle_expected(oracle, output);
+            int64_t n = got.rows * got.cols;
+            const double *want = naive.value[output] + offset_of(&got, e, output);
+            double limit = 1e-13 * largest(want, n);
+            for (int64_t k = 0; k < n; k++) {
+                cr_assert(fabs(got.value[k] - want[k]) <= limit,
+                          "expert %lld %s[%lld]: %.17g, naive %.17g", (long long)e,
+                          fg_output_name(output), (long long)k, got.value[k], want[k]);
+            }
+            compared += n;
+        }
+    }
+    fg_oracle_destroy(oracle);
+    fg_naive_free(&naive);
+    return compared;
+}
+
 Test(oracle, matches_a_naive_triple_loop) {
     for (size_t form = 0; form < FORMS; form++) {
         fg_oracle_case value;
-        fg_naive_outputs naive;
         case_of_form(form, (int64_t)form % 3, &value);
-        fg_naive_mlp(&value, &naive);
-        fg_oracle *oracle = open_oracle(&value);
-        int64_t compared = 0;
-        for (int64_t e = 0; e < value.problem.experts; e++) {
-            for (int output = 0; output < FG_OUTPUTS; output++) {
-                fg_expected got = expert_output(oracle, e, output);
-                int64_t n = got.rows * got.cols;
-                const double *want = naive.value[output] + offset_of(&got, e, output);
-                double limit = 1e-13 * largest(want, n);
-                for (int64_t k = 0; k < n; k++) {
-                    cr_assert(fabs(got.value[k] - want[k]) <= limit,
-                              "form %zu expert %lld %s[%lld]: %.17g, naive %.17g", form,
-                              (long long)e, fg_output_name(output), (long long)k, got.value[k],
-                              want[k]);
-                }
-                compared += n;
-            }
-        }
-        cr_assert_gt(compared, 500);
-        fg_oracle_destroy(oracle);
-        fg_naive_free(&naive);
+        cr_assert_gt(compare_with_naive(&value), 500, "form %zu", form);
+        fg_oracle_case_free(&value);
+    }
+}
+
+Test(oracle, matches_a_naive_triple_loop_where_blas_works_in_blocks) {
+    static const int64_t splits[] = {37};
+    for (int32_t order = 0; order < 2; order++) {
+        fg_problem problem = fg_oracle_case_problem_f64(1, 161, 330);
+        problem.weight_order = order;
+        fg_oracle_case value;
+        fg_oracle_case_create(&problem, splits, 77, 3, 1, &value);
+        cr_assert_gt(compare_with_naive(&value), 2 * 161 * 330);
         fg_oracle_case_free(&value);
     }
 }
 
 /* The loss whose gradient with respect to every input the backward gives: sum of dy y. */
 static double loss_of(const fg_oracle_case *value) {
-    fg_oracle *oracle = open_oracle(value);
+    fg_oracle *oracle = fg_oracle_case_open(value);
     double loss = 0;
     for (int64_t e = 0; e < value->problem.experts; e++) {
-        fg_expected y = expert_output(oracle, e, FG_OUT_Y);
+        fg_expected y = fg_oracle_case_expert(oracle, e, FG_OUT_Y);
         for (int64_t k = 0; k < y.rows * y.cols; k++) {
             loss += y.value[k] * fg_oracle_case_get(&value->dy, y.first_row * y.cols + k);
         }
@@ -136,11 +141,11 @@ Test(oracle, gradients_are_the_central_differences_of_the_forward) {
     for (size_t form = 0; form < FORMS; form++) {
         fg_oracle_case value;
         case_of_form(form, 1, &value);
-        fg_oracle *oracle = open_oracle(&value);
+        fg_oracle *oracle = fg_oracle_case_open(&value);
         int64_t compared = 0;
         for (int64_t e = 0; e < value.problem.experts; e++) {
             for (int input = 0; input < FG_INPUTS; input++) {
-                fg_expected got = expert_output(oracle, e, input);
+                fg_expected got = fg_oracle_case_expert(oracle, e, input);
                 int64_t n = got.rows * got.cols;
                 for (int64_t k = 0; k < n; k += 1 + n / 7) {
                     int64_t index = stored_index(&value.problem, &got, e, input, k);
@@ -156,19 +161,6 @@ Test(oracle, gradients_are_the_central_differences_of_the_forward) {
         fg_oracle_destroy(oracle);
         fg_oracle_case_free(&value);
     }
-}
-
-/* Whether two oracles agree on one output in every bit, over all experts. */
-static int same_values(fg_oracle *a, fg_oracle *b, int64_t experts, int output) {
-    for (int64_t e = 0; e < experts; e++) {
-        fg_expected of_a = expert_output(a, e, output);
-        fg_expected of_b = expert_output(b, e, output);
-        if (of_a.rows != of_b.rows ||
-            memcmp(of_a.value, of_b.value, (size_t)(of_a.rows * of_a.cols) * sizeof(double)) != 0) {
-            return 0;
-        }
-    }
-    return 1;
 }
 
 #define FORWARD_AND_BACKWARD                                                                       \
@@ -209,14 +201,14 @@ Test(oracle, each_rounding_point_changes_the_outputs_behind_it_and_no_other) {
         fg_oracle_case value;
         fg_oracle_case_create(&problem, some_splits, 31, 0, 0, &value);
         value.traits.rounding = points[i].beside;
-        fg_oracle *without = open_oracle(&value);
+        fg_oracle *without = fg_oracle_case_open(&value);
         fg_traits traits = value.traits;
         traits.rounding |= points[i].flag;
         value.spec.traits = &traits;
-        fg_oracle *with = open_oracle(&value);
+        fg_oracle *with = fg_oracle_case_open(&value);
         for (int output = 0; output < FG_OUTPUTS; output++) {
             int changes = (points[i].changes & FG_BIT(output)) != 0;
-            cr_assert_eq(!same_values(with, without, problem.experts, output), changes,
+            cr_assert_eq(!fg_oracle_case_same(with, without, problem.experts, output), changes,
                          "point %x beside %x: %s %s", points[i].flag, points[i].beside,
                          fg_output_name(output), changes ? "stays" : "changes");
         }
@@ -229,12 +221,12 @@ Test(oracle, each_rounding_point_changes_the_outputs_behind_it_and_no_other) {
 Test(oracle, rounding_points_are_ignored_in_float64) {
     fg_oracle_case value;
     case_of_form(3, 0, &value);
-    fg_oracle *without = open_oracle(&value);
+    fg_oracle *without = fg_oracle_case_open(&value);
     fg_traits traits = fg_oracle_case_traits(0x1fff);
     value.spec.traits = &traits;
-    fg_oracle *with = open_oracle(&value);
+    fg_oracle *with = fg_oracle_case_open(&value);
     for (int output = 0; output < FG_OUTPUTS; output++) {
-        cr_assert(same_values(with, without, value.problem.experts, output));
+        cr_assert(fg_oracle_case_same(with, without, value.problem.experts, output));
     }
     fg_oracle_destroy(without);
     fg_oracle_destroy(with);
@@ -247,17 +239,17 @@ Test(oracle, any_mask_gives_the_values_of_the_full_one_and_nothing_else) {
     fg_oracle_case value;
     fg_oracle_case_create(&problem, some_splits, 32, 0, 0, &value);
     value.traits.rounding = FG_ROUND_Y1_SAVED | FG_ROUND_DACT;
-    fg_oracle *full = open_oracle(&value);
+    fg_oracle *full = fg_oracle_case_open(&value);
     for (uint32_t mask = 0; mask < FG_BIT(FG_INPUTS); mask++) {
         value.spec.mask = mask;
-        fg_oracle *some = open_oracle(&value);
+        fg_oracle *some = fg_oracle_case_open(&value);
         for (int output = 0; output < FG_OUTPUTS; output++) {
             int wanted = output == FG_OUT_Y || (mask & FG_BIT(output)) != 0;
             if (wanted) {
-                cr_assert(same_values(full, some, problem.experts, output), "mask %x %s", mask,
-                          fg_output_name(output));
+                cr_assert(fg_oracle_case_same(full, some, problem.experts, output), "mask %x %s",
+                          mask, fg_output_name(output));
             } else {
-                cr_assert_eq(expert_output(some, 3, output).rows, 0);
+                cr_assert_eq(fg_oracle_case_expert(some, 3, output).rows, 0);
             }
         }
         fg_oracle_destroy(some);
@@ -269,19 +261,19 @@ Test(oracle, any_mask_gives_the_values_of_the_full_one_and_nothing_else) {
 Test(oracle, an_expert_without_rows_has_zero_gradients_and_zero_bounds) {
     fg_oracle_case value;
     case_of_form(3, 0, &value);
-    fg_oracle *oracle = open_oracle(&value);
+    fg_oracle *oracle = fg_oracle_case_open(&value);
     const int outputs[] = {FG_W1, FG_B1, FG_W2, FG_B2};
-    expert_output(oracle, 1, FG_W1); // leaves numbers behind
+    fg_oracle_case_expert(oracle, 1, FG_W1); // leaves numbers behind
     for (int i = 0; i < 4; i++) {
-        fg_expected got = expert_output(oracle, 2, outputs[i]);
+        fg_expected got = fg_oracle_case_expert(oracle, 2, outputs[i]);
         cr_assert_gt(got.rows * got.cols, 0);
         for (int64_t k = 0; k < got.rows * got.cols; k++) {
             cr_assert_eq(got.value[k], 0);
             cr_assert_eq(got.bound[k], 0);
         }
     }
-    cr_assert_eq(expert_output(oracle, 2, FG_OUT_Y).rows, 0);
-    cr_assert_eq(expert_output(oracle, 2, FG_P).rows, 0);
+    cr_assert_eq(fg_oracle_case_expert(oracle, 2, FG_OUT_Y).rows, 0);
+    cr_assert_eq(fg_oracle_case_expert(oracle, 2, FG_P).rows, 0);
     fg_oracle_destroy(oracle);
     fg_oracle_case_free(&value);
 }
@@ -290,13 +282,13 @@ Test(oracle, accumulating_adds_to_every_gradient_and_leaves_that_of_an_empty_exp
     for (size_t form = 2; form < 4; form++) {
         fg_oracle_case value;
         case_of_form(form, 2, &value);
-        fg_oracle *over = open_oracle(&value);
+        fg_oracle *over = fg_oracle_case_open(&value);
         value.spec.accumulate = value.spec.mask;
-        fg_oracle *onto = open_oracle(&value);
+        fg_oracle *onto = fg_oracle_case_open(&value);
         for (int64_t e = 0; e < value.problem.experts; e++) {
             for (int output = 0; output < FG_INPUTS; output++) {
-                fg_expected a = expert_output(over, e, output);
-                fg_expected b = expert_output(onto, e, output);
+                fg_expected a = fg_oracle_case_expert(over, e, output);
+                fg_expected b = fg_oracle_case_expert(onto, e, output);
                 for (int64_t k = 0; k < b.rows * b.cols; k++) {
                     int64_t index = stored_index(&value.problem, &b, e, output, k);
                     double was = fg_oracle_case_get(&value.grads_before[output], index);
@@ -316,12 +308,12 @@ Test(oracle, without_bounds_the_values_are_the_same_and_every_bound_is_zero) {
     fg_oracle_case value;
     fg_oracle_case_create(&problem, some_splits, 33, 0, 0, &value);
     value.traits.rounding = 0x1fff;
-    fg_oracle *with = open_oracle(&value);
+    fg_oracle *with = fg_oracle_case_open(&value);
     value.spec.bounds = 0;
-    fg_oracle *without = open_oracle(&value);
+    fg_oracle *without = fg_oracle_case_open(&value);
     for (int output = 0; output < FG_OUTPUTS; output++) {
-        cr_assert(same_values(with, without, problem.experts, output));
-        fg_expected got = expert_output(without, 3, output);
+        cr_assert(fg_oracle_case_same(with, without, problem.experts, output));
+        fg_expected got = fg_oracle_case_expert(without, 3, output);
         for (int64_t k = 0; k < got.rows * got.cols; k++) {
             cr_assert_eq(got.bound[k], 0);
         }
@@ -336,21 +328,21 @@ Test(oracle, nan_in_one_experts_inputs_stays_with_it) {
     for (int input = 0; input < FG_INPUTS - 1; input++) {
         fg_oracle_case value;
         fg_oracle_case_create(&problem, some_splits, 34, 0, 0, &value);
-        fg_oracle *before = open_oracle(&value);
+        fg_oracle *before = fg_oracle_case_open(&value);
         int by_row = input == FG_X || input == FG_P;
         int64_t extent = fg_tensor_count(&value.inputs[input]) / value.inputs[input].dims[0];
         int64_t row = by_row ? value.begin[1] : 1;
         fg_oracle_case_set(&value.inputs[input], row * extent, NAN);
-        fg_oracle *after = open_oracle(&value);
+        fg_oracle *after = fg_oracle_case_open(&value);
         int touched = 0;
         for (int output = 0; output < FG_OUTPUTS; output++) {
-            fg_expected of_one = expert_output(after, 1, output);
+            fg_expected of_one = fg_oracle_case_expert(after, 1, output);
             for (int64_t k = 0; k < of_one.rows * of_one.cols; k++) {
                 touched |= isnan(of_one.value[k]);
                 cr_assert(!isnan(of_one.bound[k]));
             }
-            fg_expected a = expert_output(before, 3, output);
-            fg_expected b = expert_output(after, 3, output);
+            fg_expected a = fg_oracle_case_expert(before, 3, output);
+            fg_expected b = fg_oracle_case_expert(after, 3, output);
             cr_assert_eq(memcmp(a.value, b.value, (size_t)(a.rows * a.cols) * sizeof(double)), 0);
         }
         cr_assert(touched, "%s", fg_input_name(input));
@@ -358,111 +350,4 @@ Test(oracle, nan_in_one_experts_inputs_stays_with_it) {
         fg_oracle_destroy(after);
         fg_oracle_case_free(&value);
     }
-}
-
-/* Makes a weight tensor one of addresses. */
-static void point_at_experts(fg_tensor *tensor, void **addresses) {
-    for (int64_t e = 0; e < tensor->dims[0]; e++) {
-        addresses[e] = fg_tensor_row(tensor, e);
-    }
-    int64_t experts = tensor->dims[0];
-    *tensor = fg_tensor_tight(addresses, FG_POINTER, -1, 1, &experts);
-}
-
-Test(oracle, weights_by_pointer_are_read_as_weights_in_one_tensor) {
-    fg_problem problem = bf16_problem();
-    fg_oracle_case whole;
-    fg_oracle_case pointed;
-    fg_oracle_case_create(&problem, some_splits, 35, 0, 0, &whole);
-    problem.weight_form = FG_WEIGHTS_POINTERS;
-    fg_oracle_case_create(&problem, some_splits, 35, 0, 0, &pointed);
-    fg_tensor *tensors[] = {&pointed.inputs[FG_W1], &pointed.inputs[FG_W2],
-                            &pointed.grads_before[FG_W1]};
-    void *addresses[3][FG_ORACLE_CASE_EXPERTS];
-    void *owned[3];
-    for (int i = 0; i < 3; i++) {
-        owned[i] = tensors[i]->data;
-        point_at_experts(tensors[i], addresses[i]);
-    }
-    whole.spec.accumulate = pointed.spec.accumulate = FG_BIT(FG_W1);
-    fg_oracle *a = open_oracle(&whole);
-    fg_oracle *b = open_oracle(&pointed);
-    for (int output = 0; output < FG_OUTPUTS; output++) {
-        cr_assert(same_values(a, b, problem.experts, output), "%s", fg_output_name(output));
-    }
-    fg_oracle_destroy(a);
-    fg_oracle_destroy(b);
-    for (int i = 0; i < 3; i++) {
-        tensors[i]->data = owned[i];
-    }
-    fg_oracle_case_free(&whole);
-    fg_oracle_case_free(&pointed);
-}
-
-Test(oracle, a_spec_that_does_not_fit_is_refused_with_a_reason) {
-    static const struct {
-        const char *word;
-        fg_status status;
-    } wanted[] = {
-        {"run", FG_STATUS_INVALID}, {"dbp", FG_STATUS_INVALID}, {"mask", FG_STATUS_INVALID},
-        {"x", FG_STATUS_SHAPE},     {"dy", FG_STATUS_SHAPE},    {"splits", FG_STATUS_SHAPE},
-        {"dw2", FG_STATUS_SHAPE},   {"T", FG_STATUS_INVALID},   {"splits", FG_STATUS_INVALID},
-    };
-    for (int i = 0; i < 9; i++) {
-        fg_problem problem = bf16_problem();
-        fg_oracle_case value;
-        fg_oracle_case_create(&problem, some_splits, 36, 0, 0, &value);
-        value.problem.op_count = i == 0 ? 2 : 3;
-        value.spec.mask |= i == 1 ? FG_BIT(FG_BIAS_P) : i == 2 ? FG_BIT(8) : 0;
-        value.inputs[FG_X].dims[1] += i == 3;
-        value.spec.dy = i == 4 ? NULL : value.spec.dy;
-        value.in.rows = i == 7 ? -1 : value.in.rows;
-        value.splits_device[0] = i == 5 ? 1000 : i == 8 ? -1 : 0;
-        value.spec.accumulate = i == 6 ? FG_BIT(FG_W2) : 0;
-        value.spec.grads_before[FG_W2] = i == 6 ? NULL : value.spec.grads_before[FG_W2];
-        fg_oracle *oracle = NULL;
-        cr_assert_eq(fg_oracle_create(&value.spec, &oracle), wanted[i].status, "spec %d", i);
-        cr_assert_null(oracle);
-        cr_assert_not_null(strstr(fg_message(), wanted[i].word), "spec %d: %s", i, fg_message());
-        fg_oracle_case_free(&value);
-    }
-}
-
-Test(oracle, an_expert_that_does_not_exist_is_refused) {
-    fg_oracle_case value;
-    case_of_form(0, 0, &value);
-    fg_oracle *oracle = open_oracle(&value);
-    cr_assert_eq(fg_oracle_expert(oracle, -1), FG_STATUS_INVALID);
-    cr_assert_eq(fg_oracle_expert(oracle, 6), FG_STATUS_INVALID);
-    fg_oracle_destroy(oracle);
-    fg_oracle_destroy(NULL);
-    fg_oracle_case_free(&value);
-}
-
-Test(oracle, every_allocation_that_fails_is_a_status_without_a_leak) {
-    fg_problem problem = bf16_problem();
-    fg_oracle_case value;
-    fg_oracle_case_create(&problem, some_splits, 37, 0, 0, &value);
-    size_t live = fg_alloc_live(FG_ALLOC_ORACLE);
-    int64_t n = 1;
-    for (;; n++) {
-        fg_oracle *oracle = NULL;
-        fg_alloc_fail_at(n);
-        fg_status status = fg_oracle_create(&value.spec, &oracle);
-        fg_alloc_fail_at(0);
-        fg_oracle_destroy(oracle);
-        cr_assert_eq(fg_alloc_live(FG_ALLOC_ORACLE), live);
-        if (status == FG_STATUS_OK) {
-            break;
-        }
-        cr_assert_eq(status, FG_STATUS_NO_MEMORY);
-    }
-    cr_assert_eq(n, 4);
-    fg_oracle_case_free(&value);
-}
-
-Test(oracle, names_its_outputs) {
-    cr_assert_str_eq(fg_output_name(FG_W2), "dw2");
-    cr_assert_str_eq(fg_output_name(FG_BIAS_P), "dbp");
-    cr_assert_str_eq(fg_output_name(FG_OUT_Y), "y");
 }

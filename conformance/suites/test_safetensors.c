@@ -213,3 +213,27 @@ Test(safetensors, every_allocation_that_fails_is_a_status_without_a_leak) {
     }
     cr_assert_eq(n, 5);
 }
+
+Test(safetensors, every_allocation_that_fails_while_reading_a_file_is_a_status) {
+    char path[] = "/tmp/fg_safetensors_XXXXXX";
+    int descriptor = mkstemp(path);
+    cr_assert_geq(descriptor, 0);
+    FILE *stream = fdopen(descriptor, "wb");
+    bytes file;
+    make(&file, TWO, strlen(TWO), 24);
+    fwrite(file.at, 1, file.size, stream);
+    for (int i = 0; i < 100000; i++) {
+        fputc(0, stream);
+    }
+    fclose(stream);
+    size_t before = fg_alloc_live_total();
+    for (int64_t n = 1; n <= 3; n++) { // the first block, its growth, and what parsing takes
+        fg_safetensors read;
+        fg_alloc_fail_at(n);
+        fg_status status = fg_safetensors_read(path, &read);
+        fg_alloc_fail_at(0);
+        cr_assert_eq(status, FG_STATUS_NO_MEMORY);
+        cr_assert_eq(fg_alloc_live_total(), before);
+    }
+    unlink(path);
+}
