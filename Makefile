@@ -161,6 +161,10 @@ $(BACKEND_MUTANT_SOS): $(BIN)/mutants/%.so: $(O)/conformance/mutants/%.o \
 
 $(BIN)/suites/test_plain_plugin: | $(BIN)/plugins/plain_backend.so
 
+$(BIN)/kill-table: $(O)/conformance/mutants/kill_table.o
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) $^ -ljansson -o $@
+
 $(EXECUTOR_MUTANT_SOS): $(BIN)/mutants/%.so: $(O)/conformance/mutants/%.o \
     $(O)/conformance/mutants/fuser_mutant.o $(FUSER_O)
 	@mkdir -p $(@D)
@@ -177,7 +181,9 @@ SUBMAKE = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS))
 PROGRAM_SOURCES := $(patsubst $(O)/%.o,%.c,$(LIBRARY_O) $(WORKER_O) $(CLI_O))
 SOURCES := $(PROGRAM_SOURCES) $(patsubst $(O)/%.o,%.c,$(PART_O) $(SUITE_O)) \
     $(PLUGINS:%=conformance/plugins/%.c) $(EXECUTOR_PLUGINS:%=conformance/plugins/%.c) \
-    $(BACKEND_MUTANTS:%=conformance/mutants/%.c) conformance/mutants/mutant_entry.c
+    $(BACKEND_MUTANTS:%=conformance/mutants/%.c) conformance/mutants/mutant_entry.c \
+    $(EXECUTOR_MUTANTS:%=conformance/mutants/%.c) conformance/mutants/fuser_mutant.c \
+    conformance/mutants/kill_table.c
 
 setup: ## install the Debian packages that gate and test need
 	.ci/setup.sh build
@@ -214,6 +220,8 @@ tsan: ## the thread programs under the thread sanitizer
 	@.ci/setup.sh build
 	@$(SUBMAKE) VARIANT=tsan build suites-thread
 	@.ci/run_thread_programs.sh build/tsan $(SUITE_LIMIT) $(TSAN_PROGRAMS)
+
+mutant-plugins: $(BIN)/kill-table $(BACKEND_MUTANT_SOS) $(EXECUTOR_MUTANT_SOS)
 
 suites-thread: $(TSAN_BINS)
 
@@ -257,6 +265,6 @@ help: ## list every target
 clean: ## remove everything that was built
 	rm -rf build
 
-.PHONY: build suites suites-thread setup gate test suites-mission mutants asan tsan lint \
+.PHONY: build suites mutant-plugins suites-thread setup gate test suites-mission mutants asan tsan lint \
     check-headers check-includes coverage mutation-smoke bench fresh-check help clean FORCE
 -include $(shell find $(O) -name '*.d' 2>/dev/null)

@@ -13,8 +13,8 @@ static fg_status record_text(const fg_exec_set *set, const char *name, fg_fault 
 static fg_status check_bound(const fg_exec_set *set, fg_result *result) {
     char text[192] = "";
     int good = 0;
-    FG_TRY(fg_exec_judge(set->data, &set->env->traits, set->expected, set->expected->has, &good,
-                         text, sizeof text));
+    FG_TRY(fg_exec_judge(set->data, &set->env->traits, set->expected, set->expected->has, result,
+                         &good, text, sizeof text));
     return record_text(set, "bound", FG_FAULT_NUMERIC, good ? "" : text, result);
 }
 

@@ -238,6 +238,10 @@ static const char *name_of(int i) {
 /* Offset of the first byte that is not `byte`, or `bytes`. */
 static size_t first_other(const unsigned char *data, unsigned char byte, size_t bytes) {
     size_t at = 0;
+    // All equal when the first is right and each is like the one before it.
+    if (bytes && data[0] == byte && memcmp(data, data + 1, bytes - 1) == 0) {
+        return bytes;
+    }
     while (at < bytes && data[at] == byte) {
         at++;
     }

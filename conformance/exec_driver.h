@@ -17,7 +17,8 @@ enum {
     FG_WATCH_FLAGS = 1 << 3,  /* gradient flags and contexts follow the boundary */
     FG_WATCH_VALUES = 1 << 4,
     FG_WATCH_OUTSIDE = 1 << 5, /* masks and kernels that the recorder saw */
-    FG_WATCH_ALL = (1 << 6) - 1,
+    FG_WATCH_LAUNCH = 1 << 6,  /* stream look-ups and current-device queries, from outside */
+    FG_WATCH_ALL = (1 << 7) - 1,
 };
 
 #define FG_DRIVER_CONTEXTS 48

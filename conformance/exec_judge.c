@@ -28,17 +28,20 @@ static fg_status compare_all(const fg_exec_data *data, fg_oracle *oracle, const 
 
 /* Words for the first output with a bad element, or one that was not compared whole. */
 static int findings_good(const fg_exec_data *data, const fg_exec_out *got, uint32_t mask,
-                         const fg_comparison *comparison, char *text, size_t size) {
+                         const fg_comparison *comparison, fg_result *result, char *text,
+                         size_t size) {
     for (int i = 0; i < FG_OUTPUTS; i++) {
         const fg_finding *finding = &comparison->findings[i];
         if (!(mask & got->has & FG_BIT(i))) {
             continue;
         }
+        int64_t owed = fg_comparison_owed(&data->value.problem, data->value.splits, i);
+        result->elements_compared += finding->compared;
+        result->elements_owed += owed;
         if (finding->bad) {
             fg_finding_words(finding, i, comparison->rule, text, size);
             return 0;
         }
-        int64_t owed = fg_comparison_owed(&data->value.problem, data->value.splits, i);
         if (finding->compared != owed) {
             snprintf(text, size, "%s: expected %lld elements compared, got %lld", fg_output_name(i),
                      (long long)owed, (long long)finding->compared);
@@ -49,7 +52,7 @@ static int findings_good(const fg_exec_data *data, const fg_exec_out *got, uint3
 }
 
 fg_status fg_exec_judge(const fg_exec_data *data, const fg_traits *traits, const fg_exec_out *got,
-                        uint32_t mask, int *good, char *text, size_t size) {
+                        uint32_t mask, fg_result *result, int *good, char *text, size_t size) {
     fg_oracle *oracle = NULL;
     fg_exec_out *before = NULL;
     fg_comparison comparison;
@@ -77,7 +80,7 @@ fg_status fg_exec_judge(const fg_exec_data *data, const fg_traits *traits, const
         if (!status) {
             status = compare_all(data, oracle, got, mask, &comparison);
         }
-        *good = !status && findings_good(data, got, mask, &comparison, text, size);
+        *good = !status && findings_good(data, got, mask, &comparison, result, text, size);
         fg_oracle_destroy(oracle);
         fg_comparison_close(&comparison);
     }

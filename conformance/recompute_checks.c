@@ -177,8 +177,8 @@ static const struct {
 static fg_status check_bound(const fg_exec_set *set, fg_result *result) {
     char text[192] = "";
     int good = 0;
-    FG_TRY(fg_exec_judge(set->data, &set->env->traits, set->expected, set->expected->has, &good,
-                         text, sizeof text));
+    FG_TRY(fg_exec_judge(set->data, &set->env->traits, set->expected, set->expected->has, result,
+                         &good, text, sizeof text));
     fg_exec_set_check(set, "bound", good ? FG_CHECK_PASS : FG_CHECK_FAIL, FG_FAULT_NUMERIC,
                       good ? "" : text, result);
     return FG_STATUS_OK;

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define SMALL_WEIGHTS (1 << 20) /* elements */
+
 /* Checks of one kind of case, on one environment. */
 typedef fg_status (*checks_fn)(const fg_exec_set *set, fg_result *result);
 
@@ -109,8 +111,11 @@ fg_status fg_run_boundary(fg_client *client, const fg_case *value, fg_result *re
     return run_both(client, value, 0, 1, fg_boundary_checks, result);
 }
 
+/* Small cases run on `recorder` too, which sees the kernels that a backward uses. */
 fg_status fg_run_recompute(fg_client *client, const fg_case *value, fg_result *result) {
+    const fg_problem *problem = &value->problem;
     int recorder = fg_recompute_needs_recipes(value->sequence);
-    return run_both(client, value, recorder, value->actions[0] != '\0' && !recorder,
+    int small = problem->experts * problem->hidden * problem->inter <= SMALL_WEIGHTS;
+    return run_both(client, value, recorder, !recorder && (small || value->actions[0]),
                     fg_recompute_checks, result);
 }

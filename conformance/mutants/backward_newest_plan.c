@@ -22,36 +22,36 @@ static void keep_newest(fg_fuser *fuser, fg_plan *plan) {
     }
 }
 
-fg_status __real_fg_plan_choose(fg_fuser *fuser, const fg_plan_request *request, fg_trail *trail,
-                                fg_plan_choice *out);
-fg_status __wrap_fg_plan_choose(fg_fuser *fuser, const fg_plan_request *request, fg_trail *trail,
-                                fg_plan_choice *out);
+fg_status fg_right_plan_choose(fg_fuser *fuser, const fg_plan_request *request, fg_trail *trail,
+                               fg_plan_choice *out) FG_REAL("fg_plan_choose");
+fg_status fg_faulty_plan_choose(fg_fuser *fuser, const fg_plan_request *request, fg_trail *trail,
+                                fg_plan_choice *out) FG_FAULTY("fg_plan_choose");
 
-fg_status __wrap_fg_plan_choose(fg_fuser *fuser, const fg_plan_request *request, fg_trail *trail,
+fg_status fg_faulty_plan_choose(fg_fuser *fuser, const fg_plan_request *request, fg_trail *trail,
                                 fg_plan_choice *out) {
-    FG_TRY(__real_fg_plan_choose(fuser, request, trail, out));
+    FG_TRY(fg_right_plan_choose(fuser, request, trail, out));
     keep_newest(fuser, out->plan);
     return FG_STATUS_OK;
 }
 
-void __real_fg_fuser_destroy(fg_fuser *fuser);
-void __wrap_fg_fuser_destroy(fg_fuser *fuser);
+void fg_right_fuser_destroy(fg_fuser *fuser) FG_REAL("fg_fuser_destroy");
+void fg_faulty_fuser_destroy(fg_fuser *fuser) FG_FAULTY("fg_fuser_destroy");
 
-void __wrap_fg_fuser_destroy(fg_fuser *fuser) {
+void fg_faulty_fuser_destroy(fg_fuser *fuser) {
     if (fuser && newest.fuser == fuser) {
         keep_newest(fuser, NULL);
     }
-    __real_fg_fuser_destroy(fuser);
+    fg_right_fuser_destroy(fuser);
 }
 
-fg_status __real_fg_fuser_backward(fg_fuser *fuser, fg_context *context, const fg_tensor *dy,
+fg_status fg_right_fuser_backward(fg_fuser *fuser, fg_context *context, const fg_tensor *dy,
+                                  const fg_tensor *const grads[FG_INPUT_SLOTS], uint32_t accumulate)
+    FG_REAL("fg_fuser_backward");
+fg_status fg_faulty_fuser_backward(fg_fuser *fuser, fg_context *context, const fg_tensor *dy,
                                    const fg_tensor *const grads[FG_INPUT_SLOTS],
-                                   uint32_t accumulate);
-fg_status __wrap_fg_fuser_backward(fg_fuser *fuser, fg_context *context, const fg_tensor *dy,
-                                   const fg_tensor *const grads[FG_INPUT_SLOTS],
-                                   uint32_t accumulate);
+                                   uint32_t accumulate) FG_FAULTY("fg_fuser_backward");
 
-fg_status __wrap_fg_fuser_backward(fg_fuser *fuser, fg_context *context, const fg_tensor *dy,
+fg_status fg_faulty_fuser_backward(fg_fuser *fuser, fg_context *context, const fg_tensor *dy,
                                    const fg_tensor *const grads[FG_INPUT_SLOTS],
                                    uint32_t accumulate) {
     if (context && newest.fuser == fuser && newest.plan) {
@@ -62,5 +62,5 @@ fg_status __wrap_fg_fuser_backward(fg_fuser *fuser, fg_context *context, const f
         context->plan = newest.plan;
         fg_fuser_drop(fuser, own, NULL);
     }
-    return __real_fg_fuser_backward(fuser, context, dy, grads, accumulate);
+    return fg_right_fuser_backward(fuser, context, dy, grads, accumulate);
 }

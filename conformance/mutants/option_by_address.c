@@ -18,15 +18,17 @@ static fg_status note_address(fg_executor *fuser, int32_t mode, const fg_recipe 
     return right_forward(fuser, mode, recipe, requires, inputs, y, token_in, token_out, context);
 }
 
-fg_status __real_fg_fuser_executor_entry(uint32_t abi, const fg_host *host,
-                                         const fg_executor_api **out);
-fg_status __wrap_fg_fuser_executor_entry(uint32_t abi, const fg_host *host,
-                                         const fg_executor_api **out);
+fg_status fg_right_fuser_executor_entry(uint32_t abi, const fg_host *host,
+                                        const fg_executor_api **out)
+    FG_REAL("fg_fuser_executor_entry");
+fg_status fg_faulty_fuser_executor_entry(uint32_t abi, const fg_host *host,
+                                         const fg_executor_api **out)
+    FG_FAULTY("fg_fuser_executor_entry");
 
-fg_status __wrap_fg_fuser_executor_entry(uint32_t abi, const fg_host *host,
+fg_status fg_faulty_fuser_executor_entry(uint32_t abi, const fg_host *host,
                                          const fg_executor_api **out) {
     const fg_executor_api *right = NULL;
-    FG_TRY(__real_fg_fuser_executor_entry(abi, host, &right));
+    FG_TRY(fg_right_fuser_executor_entry(abi, host, &right));
     api = *right;
     right_forward = right->forward;
     api.forward = note_address;
@@ -34,11 +36,13 @@ fg_status __wrap_fg_fuser_executor_entry(uint32_t abi, const fg_host *host,
     return FG_STATUS_OK;
 }
 
-void __real_fg_plan_key_complete(fg_plan_key *key, int32_t boundary, uint64_t version);
-void __wrap_fg_plan_key_complete(fg_plan_key *key, int32_t boundary, uint64_t version);
+void fg_right_plan_key_complete(fg_plan_key *key, int32_t boundary, uint64_t version)
+    FG_REAL("fg_plan_key_complete");
+void fg_faulty_plan_key_complete(fg_plan_key *key, int32_t boundary, uint64_t version)
+    FG_FAULTY("fg_plan_key_complete");
 
-void __wrap_fg_plan_key_complete(fg_plan_key *key, int32_t boundary, uint64_t version) {
-    __real_fg_plan_key_complete(key, boundary, version);
+void fg_faulty_plan_key_complete(fg_plan_key *key, int32_t boundary, uint64_t version) {
+    fg_right_plan_key_complete(key, boundary, version);
     // The last word is padding after the options.
     key->words[FG_PLAN_KEY_WORDS - 1] = (uint64_t)(uintptr_t)handed_in;
 }

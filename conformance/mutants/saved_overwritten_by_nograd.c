@@ -29,12 +29,12 @@ static void free_memory(fg_device *device, void *pointer) {
     saving.right->mem_free(device, pointer);
 }
 
-fg_status __real_fg_fuser_create(const fg_problem *problem, const fg_executor_options *options,
-                                 fg_fuser **out);
-fg_status __wrap_fg_fuser_create(const fg_problem *problem, const fg_executor_options *options,
-                                 fg_fuser **out);
+fg_status fg_right_fuser_create(const fg_problem *problem, const fg_executor_options *options,
+                                fg_fuser **out) FG_REAL("fg_fuser_create");
+fg_status fg_faulty_fuser_create(const fg_problem *problem, const fg_executor_options *options,
+                                 fg_fuser **out) FG_FAULTY("fg_fuser_create");
 
-fg_status __wrap_fg_fuser_create(const fg_problem *problem, const fg_executor_options *options,
+fg_status fg_faulty_fuser_create(const fg_problem *problem, const fg_executor_options *options,
                                  fg_fuser **out) {
     fg_executor_options changed = *options;
     saving.right = options->backend;
@@ -42,5 +42,5 @@ fg_status __wrap_fg_fuser_create(const fg_problem *problem, const fg_executor_op
     saving.before.mlp_forward = forward;
     saving.before.mem_free = free_memory;
     changed.backend = &saving.before;
-    return __real_fg_fuser_create(problem, &changed, out);
+    return fg_right_fuser_create(problem, &changed, out);
 }

@@ -80,3 +80,26 @@ Test(plan_cache, checks_without_recipes_pass_on_host) {
     cr_assert_geq(ran, 17);
     fg_exec_fixture_close(&fixture);
 }
+
+Test(plan_cache, operands_on_two_devices_are_refused_by_name) {
+    static fg_exec_fixture fixture;
+    cr_assert_eq(fg_exec_fixture_open("host", LINE(""), &fixture), 0, "%s", fg_message());
+    const fg_executor_api *api = fixture.env.api;
+    fg_exec_data *data = fixture.set.data;
+    fg_executor *executor = NULL;
+    fg_context *context = NULL;
+    fg_recipe recipe = fg_recipe_default(FG_RECIPE_NONE);
+    cr_assert_eq(api->create(&fixture.value.problem, &fixture.env.options, &executor), 0);
+    fg_exec_data_device(data, 0);
+    fg_exec_out_device(fixture.set.out, 0);
+    data->inputs[FG_W2].device = 1;
+    fg_status status = api->forward(executor, FG_GRAD, &recipe, FG_BIT(FG_X), &data->in,
+                                    &fixture.set.out->tensors[FG_INPUTS], NULL, NULL, &context);
+    cr_assert_eq(status, FG_STATUS_DEVICE);
+    cr_assert_null(context);
+    cr_assert(strstr(fg_message(), "w2") && strstr(fg_message(), "device 0") &&
+                  strstr(fg_message(), "device 1"),
+              "%s", fg_message());
+    api->destroy(executor);
+    fg_exec_fixture_close(&fixture);
+}

@@ -17,7 +17,9 @@ typedef struct fg_held_executor {
     fg_handles contexts, tokens;
     fg_held_stream *streams;
     int64_t stream_count, stream_capacity;
-    int64_t synced; /* streams before it have no work left */
+    int64_t synced;       /* streams before it have no work left */
+    fg_recipe recipes[3]; /* a forward's recipe lies elsewhere than those of the two before */
+    int64_t forwards;
 } fg_held_executor;
 
 /* Calls that make, run and end executors; the list ends with a NULL name. */
