@@ -402,3 +402,33 @@ void fg_battery_no_memory(fg_backend_entry_fn entry) {
     fg_alloc_fail_at(0);
     fg_fixture_close(&f);
 }
+
+void fg_battery_gives_back(fg_backend_entry_fn entry) {
+    size_t before = fg_alloc_live_total();
+    fg_fixture f;
+    fg_stream stream = NULL;
+    void *memory = NULL;
+    open_full(&f, entry);
+    cr_assert_eq(f.backend->stream_create(f.device, &stream), FG_STATUS_OK);
+    cr_assert_eq(f.backend->mem_alloc(f.device, 100, &memory), FG_STATUS_OK);
+    cr_assert(fg_alloc_live_total() > before);
+    f.backend->mem_free(f.device, memory);
+    f.backend->stream_destroy(f.device, stream);
+    f.backend->mem_free(f.device, NULL);
+    f.backend->stream_destroy(f.device, NULL);
+    f.backend->kernel_destroy(NULL);
+    f.backend->device_close(NULL);
+    fg_fixture_close(&f);
+    cr_assert_eq(fg_alloc_live_total(), before);
+}
+
+void fg_battery_last_error(fg_backend_entry_fn entry) {
+    const fg_backend *backend = table(entry);
+    fg_device *device = NULL;
+    fg_device *missing = NULL;
+    cr_assert_eq(backend->device_open(0, &device), FG_STATUS_OK);
+    cr_assert_eq(backend->device_open(7, &missing), FG_STATUS_DEVICE);
+    const char *text = backend->last_error(device);
+    cr_assert(text != NULL && strstr(text, "device 7") != NULL, "%s", text);
+    backend->device_close(device);
+}

@@ -53,4 +53,10 @@ void fg_battery_current_device(fg_backend_entry_fn entry);
 void fg_battery_no_allocation(fg_backend_entry_fn entry);
 void fg_battery_no_memory(fg_backend_entry_fn entry);
 
+/* What is opened, created and allocated is given back; destroying nothing is allowed. */
+void fg_battery_gives_back(fg_backend_entry_fn entry);
+
+/* last_error is the text of this thread's last failure. */
+void fg_battery_last_error(fg_backend_entry_fn entry);
+
 #endif

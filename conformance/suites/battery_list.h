@@ -40,6 +40,8 @@
     X(a_delay_lasts, delay)                                                                        \
     X(current_device_is_never_asked_for, current_device)                                           \
     X(calls_allocate_nothing, no_allocation)                                                       \
-    X(failed_allocations_come_back, no_memory)
+    X(failed_allocations_come_back, no_memory)                                                     \
+    X(everything_is_given_back, gives_back)                                                        \
+    X(last_error_is_the_last_message, last_error)
 
 #endif
