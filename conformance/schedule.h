@@ -19,7 +19,7 @@ typedef struct fg_schedule {
     /* Takes a finished case; one call at a time, from any thread. A status ends the run. */
     fg_status (*finished)(void *user, int64_t index, const fg_result *result);
     void *user;
-    /* A descriptor that becomes readable when the run shall stop (signalfd), or -1. Cases in hand
+    /* A descriptor that becomes readable when the run shall stop, or -1. Cases in hand
      * are then given up: their workers are killed, and no verdict of theirs is taken. */
     int stop;
 } fg_schedule;

@@ -138,8 +138,15 @@ static double parse_seconds(struct argp_state *state, const char *name, const ch
     return value;
 }
 
+/* What argp hands to `take`. */
+typedef struct taking {
+    const fg_verb *verb;
+    fg_options *out;
+} taking;
+
 static error_t take(int key, char *text, struct argp_state *state) {
-    fg_options *out = state->input;
+    const taking *input = state->input;
+    fg_options *out = input->out;
     switch (key) {
     case KEY_SUITE:
         out->suite = text;
@@ -184,7 +191,7 @@ static error_t take(int key, char *text, struct argp_state *state) {
                                       : "waivers");
         break;
     case ARGP_KEY_ARG:
-        if (out->argument != NULL || state->root_argp->args_doc == NULL) {
+        if (out->argument != NULL || (input->verb->takes & FG_TAKES_ARGUMENT) == 0) {
             argp_error(state, "found '%s', expected flags only", text);
         }
         out->argument = text;
@@ -212,7 +219,8 @@ int fg_options_parse(const fg_verb *verb, int argc, char **argv, fg_options *out
     }
     struct argp argp = {
         .options = options, .parser = take, .args_doc = verb->argument, .doc = verb->help};
-    if (argp_parse(&argp, argc, argv, 0, NULL, out) != 0) {
+    taking input = {verb, out};
+    if (argp_parse(&argp, argc, argv, 0, NULL, &input) != 0) {
         return FG_EXIT_USAGE;
     }
     if ((verb->takes & FG_TAKES_ARGUMENT) != 0 && out->argument == NULL) {

@@ -163,7 +163,9 @@ static void report_begin(fg_run_setup *setup) {
     report->facts = &setup->facts;
     report->cases = &setup->cases;
     report->records = &setup->records;
-    report->whole_suite = setup->facts.suite[0] != '\0' && setup->facts.filter[0] == '\0';
+    /* A file is the user's own choice of cases and owes nothing else. */
+    report->whole_suite = setup->facts.suite[0] != '\0' && setup->facts.filter[0] == '\0' &&
+                          !fg_selection_is_file(setup->facts.suite);
     fg_machine_describe(report);
 }
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-static int is_file(const char *suite) {
+int fg_selection_is_file(const char *suite) {
     size_t length = strlen(suite);
     return strchr(suite, '/') != NULL || (length > 5 && strcmp(suite + length - 5, ".case") == 0);
 }
@@ -30,9 +30,9 @@ static void filter_apply(const char *filter, fg_case_list *list) {
 fg_status fg_selection_make(const fg_selection_request *request, fg_case_list *out) {
     *out = (fg_case_list){0};
     fg_status status;
-    if (request->case_line[0] != '\0') {
+    if (request->suite[0] == '\0') {
         status = fg_case_expand(request->case_line, out);
-    } else if (is_file(request->suite)) {
+    } else if (fg_selection_is_file(request->suite)) {
         status = fg_case_read(request->suite, out);
     } else {
         status = fg_case_suite(request->suite, out);

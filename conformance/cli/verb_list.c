@@ -24,7 +24,8 @@ static void print_counts(const fg_case_list *cases) {
 }
 
 int fg_verb_list(const fg_options *options) {
-    const char *suite = options->suite != NULL ? options->suite : "pr";
+    const char *fallback = options->case_line != NULL ? "" : "pr";
+    const char *suite = options->suite != NULL ? options->suite : fallback;
     const fg_selection_request request = {
         suite, options->case_line != NULL ? options->case_line : "",
         options->filter != NULL ? options->filter : "", options->seed_given, options->seed};

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #define PARTIAL_SECONDS 2.0
@@ -93,17 +93,28 @@ static int report_start(progress *at) {
     return partial_write(at) == FG_STATUS_OK ? -1 : fg_exit_message(FG_EXIT_USAGE);
 }
 
-/* A descriptor that tells of Ctrl-C and termination; from here on they end nothing by themselves.
- * Signals that were ignored when the program started stay so. */
+/* Where the handler tells of a signal. A mask and a signalfd would do without, but OpenBLAS starts
+ * threads before main, which no mask of ours reaches. */
+static int stop_fd = -1;
+
+static void stop_tell(int number) {
+    (void)number;
+    (void)eventfd_write(stop_fd, 1);
+}
+
+/* A descriptor that becomes readable at Ctrl-C and termination; a second one ends the program at
+ * once. Signals that were ignored when the program started stay so. */
 static int stop_open(void) {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-    sigset_t set;
-    (void)sigemptyset(&set);
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        (void)sigaddset(&set, numbers[i]);
+    const struct sigaction tell = {.sa_handler = stop_tell, .sa_flags = (int)SA_RESETHAND};
+    stop_fd = eventfd(0, EFD_CLOEXEC);
+    for (size_t i = 0; stop_fd >= 0 && i < sizeof numbers / sizeof numbers[0]; i++) {
+        struct sigaction before;
+        if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN) {
+            (void)sigaction(numbers[i], &tell, NULL);
+        }
     }
-    (void)pthread_sigmask(SIG_BLOCK, &set, NULL);
-    return signalfd(-1, &set, SFD_CLOEXEC);
+    return stop_fd;
 }
 
 static void cases_run(progress *at, int32_t jobs, int stop) {
@@ -164,7 +175,6 @@ static int run_prepared(const fg_options *options, fg_run_setup *setup) {
     if (setup->cases.count > 0) {
         cases_run(&at, jobs, stop);
     }
-    (void)close(stop);
     return report_finish(&at);
 }
 
