@@ -7,13 +7,31 @@
 #include "reference/scratch_arena.h"
 #include <cblas.h>
 #include <criterion/criterion.h>
+#include <dlfcn.h>
 #include <math.h>
 #include <string.h>
+
+typedef void sgemm_fn(enum CBLAS_ORDER order, enum CBLAS_TRANSPOSE transa,
+                      enum CBLAS_TRANSPOSE transb, blasint m, blasint n, blasint k, float alpha,
+                      const float *a, blasint lda, const float *b, blasint ldb, float beta,
+                      float *c, blasint ldc);
+static int blas_calls;
+
+/* Stands before the library's function of that name and counts. */
+void cblas_sgemm(enum CBLAS_ORDER Order, enum CBLAS_TRANSPOSE TransA, enum CBLAS_TRANSPOSE TransB,
+                 blasint M, blasint N, blasint K, float alpha, const float *A, blasint lda,
+                 const float *B, blasint ldb, float beta, float *C, blasint ldc) {
+    void *symbol = dlsym(RTLD_NEXT, "cblas_sgemm");
+    sgemm_fn *library = NULL;
+    memcpy(&library, &symbol, sizeof library);
+    blas_calls++;
+    library(Order, TransA, TransB, M, N, K, alpha, A, lda, B, ldb, beta, C, ldc);
+}
 
 typedef void product_fn(int64_t m, int64_t n, int64_t k, const float *a, const float *b, int add,
                         float *c);
 
-enum { M = 3, N = 5, K = 4 };
+enum { ROWS = 3, COLS = 5, DEPTH = 4 };
 
 /* Small integers, another at each place: sums are exact in any order. */
 static float integer_at(int64_t row, int64_t col) {
@@ -30,22 +48,22 @@ static void fill(float *to, int64_t rows, int64_t cols, int transposed) {
 }
 
 static void check_product(product_fn *product, int a_transposed, int b_transposed) {
-    float a[M * K], b[K * N], c[M * N];
-    fill(a, M, K, a_transposed);
-    fill(b, K, N, b_transposed);
+    float a[ROWS * DEPTH], b[DEPTH * COLS], c[ROWS * COLS];
+    fill(a, ROWS, DEPTH, a_transposed);
+    fill(b, DEPTH, COLS, b_transposed);
     for (int add = 0; add < 2; add++) {
-        for (int i = 0; i < M * N; i++) {
+        for (int i = 0; i < ROWS * COLS; i++) {
             c[i] = add ? 100.0f : NAN;
         }
-        product(M, N, K, a, b, add, c);
-        for (int64_t i = 0; i < M; i++) {
-            for (int64_t j = 0; j < N; j++) {
+        product(ROWS, COLS, DEPTH, a, b, add, c);
+        for (int64_t i = 0; i < ROWS; i++) {
+            for (int64_t j = 0; j < COLS; j++) {
                 float sum = add ? 100.0f : 0.0f;
-                for (int64_t k = 0; k < K; k++) {
+                for (int64_t k = 0; k < DEPTH; k++) {
                     sum += integer_at(i, k) * integer_at(k, j);
                 }
-                cr_assert(c[i * N + j] == sum, "add %d at (%ld, %ld): %g, expected %g", add,
-                          (long)i, (long)j, (double)c[i * N + j], (double)sum);
+                cr_assert(c[i * COLS + j] == sum, "add %d at (%ld, %ld): %g, expected %g", add,
+                          (long)i, (long)j, (double)c[i * COLS + j], (double)sum);
             }
         }
     }
@@ -56,6 +74,7 @@ Test(float_parts, products_are_those_of_naive_loops) {
     check_product(fg_float_gemm_nt, 0, 1);
     check_product(fg_float_gemm_nn, 0, 0);
     check_product(fg_float_gemm_tn, 1, 0);
+    cr_assert_eq(blas_calls, 6);
 }
 
 Test(float_parts, products_over_nothing_are_zero_without_blas) {
@@ -70,6 +89,7 @@ Test(float_parts, products_over_nothing_are_zero_without_blas) {
         products[p](1, 0, 1, NULL, NULL, FG_GEMM_OVERWRITE, c);
         cr_assert(c[0] == 3.0f && c[1] == 3.0f, "product %d", p);
     }
+    cr_assert_eq(blas_calls, 0);
 }
 
 /* Value and derivatives at one gate, beside float64 ones; limits as the traits declare them. */
