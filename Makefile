@@ -51,11 +51,12 @@ SUITE_PARTS += naive_mlp oracle_case float_mlp
 SUITE_PARTS += tiny_backend fuser_rig fuser_threads
 SUITE_PARTS += abi_battery backend_fixture backend_judge backend_threads numeric_battery
 SUITE_PARTS += exec_fixture
-SUITE_PARTS += program_run
+SUITE_PARTS += program_run schedule_rig
 # Plain programs that share the suites' test bodies, conformance/suites/tsan_NAME.c each.
 TSAN_PROGRAMS :=
 TSAN_PROGRAMS += backend fuser
 TSAN_PROGRAMS += plan
+TSAN_PROGRAMS += schedule
 # Plugins, conformance/plugins/NAME.c -> build/plugins/NAME.so; they link nothing of ours.
 PLUGINS := misbehaving device_memory plain_backend
 # Planted faults of backends, conformance/mutants/NAME.c -> build/mutants/NAME.so: `host` with the
@@ -223,7 +224,7 @@ tsan: ## the thread programs under the thread sanitizer
 
 mutant-plugins: $(BIN)/kill-table $(BACKEND_MUTANT_SOS) $(EXECUTOR_MUTANT_SOS)
 
-suites-thread: $(TSAN_BINS)
+suites-thread: $(TSAN_BINS) $(BIN)/fusegate-worker
 
 lint: ## clang-format, clang-tidy, cppcheck and a clang build without warnings
 	@.ci/setup.sh build lint
