@@ -95,8 +95,7 @@ static void load_expert(fg_oracle *oracle) {
     const fg_tensor *const *inputs = oracle->spec.in->inputs;
     fg_dtype dtype = (fg_dtype)problem->dtype;
     int64_t e = oracle->expert;
-    fg_operand *const by_row[] = {&oracle->x, &oracle->dy, &oracle->h, &oracle->h_again,
-                                  &oracle->dy1};
+    fg_operand *const by_row[] = {&oracle->x, &oracle->dy, &oracle->h, &oracle->dy1};
     for (size_t i = 0; i < sizeof by_row / sizeof by_row[0]; i++) {
         by_row[i]->rows = oracle->rows;
     }

@@ -22,8 +22,9 @@ static fg_element_rules rules_of(const fg_oracle *oracle, uint32_t reader) {
     };
 }
 
-static inline __attribute__((always_inline)) void forward_rows(fg_oracle *oracle, uint32_t reader,
-                                                               fg_operand *h, int watched) {
+static inline void forward_rows(fg_oracle *oracle, uint32_t reader, int watched)
+    __attribute__((always_inline));
+static inline void forward_rows(fg_oracle *oracle, uint32_t reader, int watched) {
     const fg_element_rules rules = rules_of(oracle, reader);
     const int64_t *gate = oracle->gate_column;
     const int64_t *linear = oracle->linear_column;
@@ -38,8 +39,8 @@ static inline __attribute__((always_inline)) void forward_rows(fg_oracle *oracle
                              (fg_bounded){v[linear[j]], d[linear[j]]}, &element,
                              watched ? &terms : NULL);
             fg_element_hidden(&rules, oracle->p[i], &element, watched ? &terms : NULL);
-            h->v[first + j] = element.h.v;
-            h->d[first + j] = element.h.d;
+            oracle->h.v[first + j] = element.h.v;
+            oracle->h.d[first + j] = element.h.d;
             if (watched) {
                 fg_stage_offer(oracle, FG_STAGE_ACT, i, j, element.act, &terms.act);
                 fg_stage_offer(oracle, FG_STAGE_GATED, i, j, element.gated, &terms.gated);
@@ -49,17 +50,19 @@ static inline __attribute__((always_inline)) void forward_rows(fg_oracle *oracle
     }
 }
 
-void fg_activation_forward(fg_oracle *oracle, uint32_t reader, fg_operand *h, int watched) {
+void fg_activation_forward(fg_oracle *oracle, uint32_t reader, int watched) {
     if (watched) {
-        forward_rows(oracle, reader, h, 1);
+        forward_rows(oracle, reader, 1);
     } else {
-        forward_rows(oracle, reader, h, 0);
+        forward_rows(oracle, reader, 0);
     }
 }
 
-static inline __attribute__((always_inline)) fg_product_sum
-backward_row(fg_oracle *oracle, int64_t row, const fg_values *dh, const fg_gradient_row *out,
-             int watched) {
+static inline fg_product_sum backward_row(fg_oracle *oracle, int64_t row, const fg_values *dh,
+                                          const fg_gradient_row *out, int watched)
+    __attribute__((always_inline));
+static inline fg_product_sum backward_row(fg_oracle *oracle, int64_t row, const fg_values *dh,
+                                          const fg_gradient_row *out, int watched) {
     const fg_element_rules rules = rules_of(oracle, FG_ROUND_Y1_SAVED);
     int again = (oracle->needs & FG_NEED_H_AGAIN) != 0;
     fg_product_sum sums = {0};
@@ -75,8 +78,8 @@ backward_row(fg_oracle *oracle, int64_t row, const fg_values *dh, const fg_gradi
         fg_element_dprob(&sums, forward.gated, dh_j);
         if (again) {
             fg_element_hidden(&rules, oracle->p[row], &forward, NULL);
-            oracle->h_again.v[row * oracle->inter + j] = forward.h.v;
-            oracle->h_again.d[row * oracle->inter + j] = forward.h.d;
+            oracle->h.v[row * oracle->inter + j] = forward.h.v;
+            oracle->h.d[row * oracle->inter + j] = forward.h.d;
         }
         fg_bounded scaled =
             fg_element_scaled(&rules, dh_j, oracle->p[row], FG_TERMS(shown, scaled));

@@ -78,8 +78,9 @@ static void compute_db2(fg_oracle *oracle) {
 }
 
 /* One row of dh with its bounds, from the product that was just computed. */
-static inline __attribute__((always_inline)) void dhidden_row(fg_oracle *oracle, int64_t row,
-                                                              int watched) {
+static inline void dhidden_row(fg_oracle *oracle, int64_t row, int watched)
+    __attribute__((always_inline));
+static inline void dhidden_row(fg_oracle *oracle, int64_t row, int watched) {
     const fg_rounder io = oracle->io;
     const fg_product_sums sums = oracle->sums;
     int rounded = fg_oracle_rounds(oracle, FG_ROUND_DHIDDEN);
@@ -148,16 +149,14 @@ static void compute_fc1(fg_oracle *oracle) {
 }
 
 static void compute_dw2(fg_oracle *oracle) {
-    const fg_operand *h = &oracle->h;
     if (oracle->needs & FG_NEED_H_AGAIN) {
-        h = &oracle->h_again;
         if (!(oracle->needs & FG_NEED_DH)) { // else the activation's backward filled it
-            fg_activation_forward(oracle, FG_ROUND_Y1_SAVED, &oracle->h_again, 0);
+            fg_activation_forward(oracle, FG_ROUND_Y1_SAVED, 0);
         }
-        fg_operand_shadow(&oracle->h_again);
+        fg_operand_shadow(&oracle->h);
     }
     fg_linear dw2 = {
-        .product = {.a = &oracle->dy, .b = h, .a_transposed = 1},
+        .product = {.a = &oracle->dy, .b = &oracle->h, .a_transposed = 1},
         .stage = FG_STAGE_DW2,
     };
     fg_linear_compute(oracle, &dw2, &oracle->out[FG_W2]);

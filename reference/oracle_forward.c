@@ -4,10 +4,11 @@
 #include "reference/oracle_stage.h"
 
 /* One row of a product with its bias. */
-static inline __attribute__((always_inline)) void linear_row(fg_oracle *oracle,
-                                                             const fg_linear *linear, int64_t row,
-                                                             const fg_values *out, int64_t n,
-                                                             double gamma, int watched) {
+static inline void linear_row(fg_oracle *oracle, const fg_linear *linear, int64_t row,
+                              const fg_values *out, int64_t n, double gamma, int watched)
+    __attribute__((always_inline));
+static inline void linear_row(fg_oracle *oracle, const fg_linear *linear, int64_t row,
+                              const fg_values *out, int64_t n, double gamma, int watched) {
     const fg_rounder io = oracle->io;
     const fg_product_sums sums = oracle->sums;
     const double *bias = linear->bias;
@@ -69,7 +70,7 @@ void fg_oracle_forward(fg_oracle *oracle) {
         .readers = FG_ROUND_Y1_FORWARD | FG_ROUND_Y1_SAVED,
     };
     fg_linear_compute(oracle, &fc1, &oracle->y1);
-    fg_activation_forward(oracle, FG_ROUND_Y1_FORWARD, &oracle->h, oracle->spec.stages);
+    fg_activation_forward(oracle, FG_ROUND_Y1_FORWARD, oracle->spec.stages);
     fg_operand_shadow(&oracle->h);
     fg_linear fc2 = {
         .product = {.a = &oracle->h, .b = &oracle->w2, .b_transposed = 1},

@@ -52,7 +52,6 @@ static void lay_out_operands(fg_oracle *oracle, fg_arena *arena) {
         {&oracle->w2, h, f, stored, 1, 0, 1},
         {&oracle->dy, rows, h, stored, oracle->spec.mask != 0, 0, fg_oracle_wants(oracle, FG_W2)},
         {&oracle->h, rows, f, hidden, 1, 1, 0},
-        {&oracle->h_again, rows, f, hidden, (oracle->needs & FG_NEED_H_AGAIN) != 0, 1, 0},
         {&oracle->dy1, rows, o1, dact, (oracle->needs & FG_NEED_DH) != 0, 1, 0},
     };
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
@@ -86,9 +85,6 @@ static void lay_out_intermediates(fg_oracle *oracle, fg_arena *arena) {
     oracle->y1 = take_values(arena, rows, o1);
     point_operand(&oracle->dy1, oracle->y1);
     point_operand(&oracle->h, take_values(arena, rows, oracle->inter));
-    if (oracle->needs & FG_NEED_H_AGAIN) {
-        point_operand(&oracle->h_again, take_values(arena, rows, oracle->inter));
-    }
     oracle->sum_columns = fg_arena_take(arena, widest, 1, sizeof(fg_product_sum));
     if (oracle->needs & FG_NEED_DH) {
         oracle->dh = take(arena, rows, oracle->inter);

@@ -47,8 +47,7 @@ struct fg_oracle {
     int64_t expert, first_row, rows; /* the last expert; rows as it has them */
 
     fg_operand x, w1, w2, dy; /* inputs */
-    fg_operand h;             /* what FC2 reads */
-    fg_operand h_again;       /* what dW2 reads where the backward computes it again */
+    fg_operand h;             /* what FC2 reads, and after it what dW2 reads */
     fg_operand dy1;           /* what FC1's gradients read; its v and d are y1's, row after row */
     double *b1, *b2;          /* [O1], [H]; 0 without bias */
     double *p, *bias_p;       /* [rows], rounded where declared; 1 without */

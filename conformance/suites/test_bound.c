@@ -1,6 +1,6 @@
 #include "conformance/suites/float_mlp.h"
 #include "contract/dtype.h"
-#include "reference/oracle_operand.h"
+#include "reference/oracle_stage.h"
 #include <criterion/criterion.h>
 #include <math.h>
 #include <string.h>
@@ -448,5 +448,33 @@ Test(bound, products_with_an_extent_of_zero_are_zero_with_zero_bounds) {
             cr_assert(k < a.rows * b.cols ? c[k] == 0 : isnan(c[k]));
         }
         cr_assert_eq(fg_product_element(&sums, 0, 0, NULL).d, 0);
+    }
+}
+
+Test(bound, the_part_of_operands_read_with_few_digits_is_told_from_the_rest) {
+    double a_v[] = {1, 2, 3, 4, 5, 6};
+    double a_d[] = {0.5, 0.25, 1, 2, 0.125, 4};
+    double b_v[] = {7, -8, 9, 10, -11, 12};
+    double b_d[] = {1, 0.5, 2, 0.25, 4, 8};
+    for (int transposed = 0; transposed < 2; transposed++) {
+        fg_oracle oracle = {0};
+        fg_operand a = {.rows = transposed ? 3 : 2, .cols = transposed ? 2 : 3, .v = a_v};
+        fg_operand b = {.rows = transposed ? 2 : 3, .cols = transposed ? 3 : 2, .v = b_v};
+        a.d = a_d;
+        b.d = b_d;
+        a.narrow = 0x1p-11;
+        const fg_product product = {
+            .a = &a, .b = &b, .a_transposed = transposed, .b_transposed = transposed};
+        const fg_terms terms = {.operands = 1000};
+        fg_stage_offer(&oracle, FG_STAGE_Y, 1, 0, (fg_bounded){3, 1000}, &terms);
+        fg_stage_narrow(&oracle, FG_STAGE_Y, &product);
+        double squares = 0;
+        for (int k = 0; k < 3; k++) { // row 1 of op(A), column 0 of op(B)
+            int of_a = transposed ? 2 * k + 1 : 3 + k;
+            int of_b = transposed ? k : 2 * k;
+            squares += pow(b_v[of_b] * a_d[of_a] / 2, 2) + pow(a_v[of_a] * b_d[of_b] / 2, 2);
+        }
+        cr_assert_float_eq(oracle.stages[FG_STAGE_Y].operands, 3 * sqrt(squares), 1e-12);
+        cr_assert_float_eq(oracle.stages[FG_STAGE_Y].narrow, 1000 - 3 * sqrt(squares), 1e-12);
     }
 }
