@@ -9,11 +9,13 @@ rooms=(contract reference cuda fuser conformance)
 # POSIX, of other libraries' headers (angle brackets). The first line whose pattern fits a file
 # counts.
 rules='
-conformance/plugins/*  contract/(backend|executor|problem|recipe|tensor|dtype|status)[.]h  -
+conformance/plugins/*_executor.c  (contract/.*|fuser/fuser_executor[.]h)  -
+conformance/plugins/plain_backend.c  contract/backend[.]h      -
+conformance/plugins/*  .*                                     -
 conformance/suites/*   .*                                     criterion/.*|cblas[.]h|openblas_config[.]h|jansson[.]h|xxhash[.]h|Random123/.*
 conformance/mutants/*  .*                                     cblas[.]h|openblas_config[.]h|xxhash[.]h|jansson[.]h
 conformance/worker/*   .*                                     cblas[.]h|openblas_config[.]h|jansson[.]h|xxhash[.]h
-conformance/cli/*      .*                                     jansson[.]h|xxhash[.]h
+conformance/cli/*      .*                                     cblas[.]h|openblas_config[.]h|jansson[.]h|xxhash[.]h
 conformance/self_test*  (contract/.*|conformance/[^/]*|reference/oracle[.]h)  cblas[.]h
 conformance/*          (contract/.*|conformance/[^/]*|reference/oracle[.]h)  jansson[.]h|xxhash[.]h|Random123/.*
 contract/*             contract/.*                            -

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Runs the plain thread programs of a thread-sanitizer build: run_thread_programs.sh FOLDER SECONDS
-# NAME... Each must print at least one line that begins with "ok " and exit 0; a report of the
+# NAME... Each must print at least one line that begins with "ok " or "pass " and exit 0; a report of the
 # sanitizer ends a program with another code.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -26,7 +26,7 @@ for name in "$@"; do
     code=0
     timeout --kill-after=10 "$limit" "${still[@]}" "$folder/suites/tsan_$name" >"$log" 2>&1 \
         </dev/null || code=$?
-    passed=$(grep -c '^ok ' "$log" || true)
+    passed=$(grep -cE '^(ok|pass) ' "$log" || true)
     cat "$log"
     if ((code != 0 || passed == 0)); then
         failed+=("$name")
