@@ -106,6 +106,10 @@ static fg_status check_refusals(const fg_exec_set *set, fg_result *result) {
     while (!status && driver.context_count && !driver.failure[0]) {
         status = fg_driver_text(&driver, "back");
     }
+    int32_t missing = 0;
+    if (!status) {
+        status = fg_watch_counts(&driver, &missing);
+    }
     status = fg_exec_set_record(set, "refusals", status, &driver, 0, result);
     fg_driver_close(&driver);
     return status;

@@ -46,7 +46,7 @@ typedef struct fg_exec_out {
 } fg_exec_out;
 
 /* Makes poisoned outputs. FG_STATUS_NO_MEMORY, _OVERFLOW, and what env->memory returns. */
-fg_status fg_exec_out_create(fg_exec_env *env, const fg_case *value, fg_exec_out **out);
+fg_status fg_exec_out_create(fg_exec_env *env, const fg_case *value, fg_exec_out **result);
 void fg_exec_out_destroy(fg_exec_out *out);
 void fg_exec_out_device(fg_exec_out *out, int32_t device);
 

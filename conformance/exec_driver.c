@@ -153,6 +153,9 @@ static fg_status do_forward(fg_driver *driver, int32_t mode) {
             fg_watch_note(driver, fg_exec_fault(status), "forward: expected BUILD, got %s",
                           fg_status_name(status));
         }
+        if (!status && context) {
+            api->context_release(driver->executor, context);
+        }
         return FG_STATUS_OK;
     }
     if (status) {
@@ -191,11 +194,9 @@ static fg_status do_backward(fg_driver *driver) {
     place_tensors(done.data, done.out, driver->device);
     fg_model_backward(&driver->model);
     fg_watch_status(driver, "backward", status);
-    if (!status) {
-        FG_TRY(fg_watch_backward(driver, &done));
-    }
+    fg_status watched = status ? FG_STATUS_OK : fg_watch_backward(driver, &done);
     api->context_release(driver->executor, done.context);
-    return FG_STATUS_OK;
+    return watched;
 }
 
 /* Forwards with other boundaries than the last call's, until the model has forgotten its plan. */

@@ -20,6 +20,7 @@ typedef struct local_state {
     local_device devices[DEVICE_SLOTS];
     int64_t lookups;
     int64_t queries_before;
+    fg_status stream_status; /* of the last stream that could not be made */
 } local_state;
 
 /* The host of every local environment: backends and executors may keep its address for good. */
@@ -48,15 +49,21 @@ static fg_stream stream_of(local_state *state, int32_t index) {
         return NULL;
     }
     local_device *slot = &state->devices[index + 1];
-    if (!slot->device && state->backend->device_open(index, &slot->device)) {
-        slot->device = NULL;
-        return NULL;
+    if (!slot->device) {
+        fg_status status = state->backend->device_open(index, &slot->device);
+        if (status) {
+            state->stream_status = status;
+            slot->device = NULL;
+            return NULL;
+        }
     }
     fg_stream *stream = &slot->streams[state->lookups % STREAMS];
     if (*stream) {
         state->backend->stream_destroy(slot->device, *stream);
     }
-    if (state->backend->stream_create(slot->device, stream)) {
+    fg_status status = state->backend->stream_create(slot->device, stream);
+    if (status) {
+        state->stream_status = status;
         *stream = NULL;
     }
     return *stream;
@@ -113,12 +120,14 @@ static fg_status local_outside(fg_exec_env *env, fg_outside_counts *out) {
     fg_exec_env_uncounted(out);
     pthread_mutex_lock(&state->lock);
     out->stream_lookups = state->lookups;
+    fg_status status = state->stream_status;
     pthread_mutex_unlock(&state->lock);
     out->current_device_queries = atomic_load(&device_queries) - state->queries_before;
     if (state->counts) {
         state->counts(out);
     }
-    return FG_STATUS_OK;
+    // stream_for has no way to say it.
+    return status ? FG_FAIL(status, "found no stream, expected a new one") : FG_STATUS_OK;
 }
 
 static fg_status read_traits(const fg_backend *backend, fg_traits *out) {

@@ -105,3 +105,11 @@ Test(boundary, frozen_weights_are_ordinary_cases) {
         fg_exec_fixture_close(&fixture);
     }
 }
+
+static fg_status run_boundary(fg_exec_fixture *starved) {
+    return fg_boundary_checks(&starved->set, &starved->result);
+}
+
+Test(boundary, no_allocation_may_fail_unnoticed) {
+    fg_exec_fixture_starve(FG_FIXTURE_LINE("boundary", "want=dx,dw2 first=all"), run_boundary);
+}

@@ -103,3 +103,12 @@ Test(plan_cache, operands_on_two_devices_are_refused_by_name) {
     api->destroy(executor);
     fg_exec_fixture_close(&fixture);
 }
+
+static fg_status run_row(fg_exec_fixture *fixture) {
+    int32_t ran = 0;
+    return fg_plan_checks(&fixture->set, &fixture->result, &ran);
+}
+
+Test(plan_cache, no_allocation_may_fail_unnoticed) {
+    fg_exec_fixture_starve(LINE("seq=3 iters=2"), run_row);
+}

@@ -81,3 +81,29 @@ Test(recompute, sequences_hold_in_sixteen_bits) {
         }
     }
 }
+
+static fg_status run_recompute(fg_exec_fixture *starved) {
+    return fg_recompute_checks(&starved->set, &starved->result);
+}
+
+Test(recompute, no_allocation_may_fail_unnoticed) {
+    for (int32_t sequence = 1; sequence <= 7; sequence++) {
+        char line[FG_CASE_LINE];
+        if (sequence != 5) {
+            snprintf(line, sizeof line, FG_FIXTURE_LINE("recompute", "iters=1 seq=%d"), sequence);
+            fg_exec_fixture_starve(line, run_recompute);
+        }
+    }
+}
+
+Test(recompute, sequences_hold_at_olmoe_widths) {
+    static const int32_t some[] = {1, 2, 4};
+    for (size_t i = 0; i < sizeof some / sizeof some[0]; i++) {
+        char line[FG_CASE_LINE];
+        snprintf(line, sizeof line,
+                 "recompute dt=bf16 wdt=dt E=8 H=2048 F=1024 splits=2,0,1,3,0,1,0,2 T=9 iters=1 "
+                 "data=normal seq=%d",
+                 some[i]);
+        run_line("host", line, NULL);
+    }
+}

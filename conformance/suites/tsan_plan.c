@@ -15,7 +15,9 @@ static int run(const char *backend, const char *line) {
         fg_exec_fixture_close(&fixture);
     }
     int passed = !status && fixture.result.check_count && fixture.result.state == FG_STATE_PASS;
-    printf("%s %s: %s\n", passed ? "pass" : "FAIL", backend,
+    printf("%s fuser on %s: %s %s\n", passed ? "ok" : "FAILED", backend,
+           fixture.value.kind == FG_CASE_PLAN ? "threads share a plan cache"
+                                              : "threads and executors share weights",
            status ? fg_message() : fixture.result.reason);
     return passed;
 }
