@@ -251,6 +251,28 @@ void fg_battery_overflow(fg_backend_entry_fn entry) {
     fg_fixture_close(&f);
 }
 
+/* A kernel of device 1 takes tensors of device 1 and no others. */
+static void check_other_device(fg_fixture *f) {
+    fg_recipe none = fg_recipe_default(FG_RECIPE_NONE);
+    fg_device *device = NULL;
+    fg_kernel *kernel = NULL;
+    fg_tensor *all[] = {&f->splits,           &f->y,
+                        &f->inputs[FG_X],     &f->inputs[FG_W1],
+                        &f->inputs[FG_B1],    &f->inputs[FG_P],
+                        &f->inputs[FG_W2],    &f->inputs[FG_B2],
+                        &f->inputs[FG_BIAS_P]};
+    cr_assert_eq(f->backend->device_open(1, &device), FG_STATUS_OK);
+    cr_assert_eq(f->backend->kernel_create(device, &f->problem, &none, &kernel), FG_STATUS_OK);
+    fg_forward_args args = fg_fixture_forward_args(f, 1);
+    expect(f->backend->mlp_forward(kernel, &args, NULL), FG_STATUS_DEVICE, "device 1");
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        all[i]->device = 1;
+    }
+    cr_assert_eq(f->backend->mlp_forward(kernel, &args, NULL), FG_STATUS_OK, "%s", fg_message());
+    f->backend->kernel_destroy(kernel);
+    f->backend->device_close(device);
+}
+
 void fg_battery_devices(fg_backend_entry_fn entry) {
     const fg_backend *backend = table(entry);
     fg_device *device = NULL;
@@ -268,6 +290,7 @@ void fg_battery_devices(fg_backend_entry_fn entry) {
     expect(forward(&f), FG_STATUS_DEVICE, "device 1");
     expect(forward(&f), FG_STATUS_DEVICE, "device 0");
     f.inputs[FG_X].device = 0;
+    check_other_device(&f);
     fg_fixture_close(&f);
 }
 
