@@ -41,7 +41,7 @@ SUITES := status alloc dtype tensor problem recipe
 SUITES += activation oracle oracle_spec bound golden safetensors
 SUITES += fuser fuser_plans fuser_state fuser_memory fuser_threads fusion plan_key plan_store bench_fuser
 SUITES += host_backend reference_backend float_parts
-SUITES += plan_cache boundary recompute model
+SUITES += plan_cache boundary recompute model run_executor
 SUITES += shm protocol journal report worker client_executor schedule cli resume
 SUITES += plain_plugin
 SUITES += case data tensors comparison judge
@@ -160,6 +160,7 @@ $(BACKEND_MUTANT_SOS): $(BIN)/mutants/%.so: $(O)/conformance/mutants/%.o \
 	    $$(sed -nE 's/.*FG_FAULTY\("(\w+)"\).*/-Wl,--wrap=\1/p' conformance/mutants/$*.c) \
 	    $^ $(LDLIBS) -o $@
 
+$(BIN)/suites/test_run_executor: | $(BIN)/fusegate-worker $(BIN)/plugins/one_slot_executor.so
 $(BIN)/suites/test_plain_plugin: | $(BIN)/plugins/plain_backend.so
 
 $(BIN)/kill-table: $(O)/conformance/mutants/kill_table.o

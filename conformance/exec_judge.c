@@ -1,4 +1,5 @@
 #include "conformance/exec_judge.h"
+#include "conformance/clock.h"
 #include "conformance/comparison.h"
 #include "conformance/exec_driver.h"
 #include <stdio.h>
@@ -53,6 +54,7 @@ static int findings_good(const fg_exec_data *data, const fg_exec_out *got, uint3
 
 fg_status fg_exec_judge(const fg_exec_data *data, const fg_traits *traits, const fg_exec_out *got,
                         uint32_t mask, fg_result *result, int *good, char *text, size_t size) {
+    double began = fg_clock_seconds();
     fg_oracle *oracle = NULL;
     fg_exec_out *before = NULL;
     fg_comparison comparison;
@@ -85,5 +87,6 @@ fg_status fg_exec_judge(const fg_exec_data *data, const fg_traits *traits, const
         fg_comparison_close(&comparison);
     }
     fg_exec_out_destroy(before);
+    result->seconds_reference += fg_clock_seconds() - began;
     return status;
 }
