@@ -1,5 +1,6 @@
-#include "conformance/client_call.h"
+#include "conformance/client.h"
 
+#include "conformance/client_call.h"
 #include "contract/alloc.h"
 #include <stdio.h>
 #include <string.h>

@@ -101,14 +101,14 @@ fg_status fg_report_junit(const fg_report *report, FILE *out) {
     fg_tally tally;
     fg_report_tally(report, &tally);
     int64_t errors = tally.states[FG_STATE_MISTRUSTED] + tally.states[FG_STATE_RESOURCE];
+    int64_t failures = tally.states[FG_STATE_FAIL] + tally.undeclared;
     int64_t skipped = tally.states[FG_STATE_NOT_SUPPORTED] - tally.undeclared;
     (void)fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite", out);
     attribute("name", report->facts->suite[0] != '\0' ? report->facts->suite : "case", out);
     (void)fprintf(out,
                   " tests=\"%lld\" failures=\"%lld\" errors=\"%lld\" skipped=\"%lld\""
                   " time=\"%.6f\">\n",
-                  (long long)report->records->count,
-                  (long long)(tally.states[FG_STATE_FAIL] + tally.undeclared), (long long)errors,
+                  (long long)report->records->count, (long long)failures, (long long)errors,
                   (long long)skipped, tally.seconds);
     for (int64_t i = 0; i < report->records->count; i++) {
         write_case(report, &report->records->items[i], out);

@@ -14,8 +14,6 @@
 #include <time.h>
 #include <unistd.h>
 
-extern char **environ;
-
 enum { WORDS = 24, VARIABLES = 512 };
 
 const char *fg_built(const char *name) {
@@ -134,8 +132,9 @@ char *fg_file_text(const char *folder, const char *name) {
     char *text = NULL;
     size_t size = 0, got = 0;
     while (file != NULL) {
-        text = realloc(text, size + 65536 + 1);
-        cr_assert_not_null(text);
+        char *longer = realloc(text, size + 65536 + 1);
+        cr_assert_not_null(longer);
+        text = longer;
         got = fread(text + size, 1, 65536, file);
         size += got;
         text[size] = '\0';

@@ -13,8 +13,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 /* Right cases before and after one that hangs, so that a stop finds a run that has got just so far,
  * however slow the machine. */
 enum { BEFORE = 8, AFTER = 7, CASES = BEFORE + 1 + AFTER };
@@ -231,7 +229,7 @@ static pid_t child_of(pid_t parent) {
     cr_assert_not_null(pipe);
     (void)!fgets(line, sizeof line, pipe);
     (void)pclose(pipe);
-    return (pid_t)atoi(line);
+    return (pid_t)strtol(line, NULL, 10);
 }
 
 /* Starts the run and gives the worker that hangs. */
