@@ -42,7 +42,7 @@ SUITES += activation oracle oracle_spec bound golden safetensors
 SUITES += fuser fuser_plans fuser_state fuser_memory fuser_threads fusion plan_key plan_store bench_fuser
 SUITES += host_backend reference_backend float_parts
 SUITES += plan_cache boundary recompute model run_executor
-SUITES += shm protocol protocol_args journal report worker client_executor schedule cli resume
+SUITES += shm protocol protocol_args journal report worker client_executor client_backend schedule cli resume
 SUITES += plain_plugin
 SUITES += case data tensors comparison judge
 # Objects that several suites share (test doubles), conformance/suites/NAME.c.

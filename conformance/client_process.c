@@ -203,7 +203,13 @@ static fg_status channel_wait(fg_process *process, short events, double deadline
         if (poll(fds, 3, milliseconds) < 0 && errno != EINTR) {
             return FG_FAIL(FG_STATUS_IO, "cannot wait for a worker: %s", strerror(errno));
         }
-        fg_process_drain(process);
+        /* A reply comes after what the worker printed before it, so both are seen at once. */
+        if (fds[1].revents != 0) {
+            stream_drain(process, &process->out);
+        }
+        if (fds[2].revents != 0) {
+            stream_drain(process, &process->err);
+        }
         if (fds[0].revents != 0) {
             return FG_STATUS_OK;
         }
@@ -235,7 +241,6 @@ fg_status fg_process_receive(fg_process *process, double deadline, const char **
             return FG_FAIL(FG_STATUS_CRASH, "the worker's channel is closed");
         }
     }
-    fg_process_drain(process);
     return FG_STATUS_OK;
 }
 

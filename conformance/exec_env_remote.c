@@ -6,8 +6,9 @@
 #include <string.h>
 
 /* Memory that both processes see comes in chunks: a new mapping for every tensor would cost a call
- * and two system calls each time. */
-#define CHUNK_BYTES ((size_t)4 << 20)
+ * and several system calls each time. The kernel zeroes a whole chunk, so the first is small. */
+#define CHUNK_LEAST ((size_t)256 << 10)
+#define CHUNK_MOST ((size_t)16 << 20)
 #define MEMORY_ALIGN ((size_t)256)
 
 typedef struct chunk {
@@ -30,7 +31,9 @@ static fg_status chunk_add(remote_state *state, size_t bytes, chunk **out) {
     if (added == NULL) {
         return FG_FAIL(FG_STATUS_NO_MEMORY, "no memory for a chunk");
     }
-    fg_status status = fg_shm_create(bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES, &added->shm);
+    size_t next = state->chunks != NULL ? 2 * state->chunks->shm.bytes : CHUNK_LEAST;
+    next = next > CHUNK_MOST ? CHUNK_MOST : next;
+    fg_status status = fg_shm_create(bytes > next ? bytes : next, &added->shm);
     if (status == FG_STATUS_OK) {
         status = fg_client_share(state->client, &added->shm);
     }

@@ -20,6 +20,7 @@ typedef struct near_call {
 
 static fg_backend table;
 static const fg_backend *right;
+static fg_problem latest; /* of the kernel made last */
 
 static void *near_address(const void *address) {
     return address == NULL ? NULL : (void *)((uintptr_t)address - FAR);
@@ -29,22 +30,37 @@ static void *far_address(const void *address) {
     return (void *)((uintptr_t)address + FAR);
 }
 
-static const fg_tensor *near_view(near_call *call, const fg_tensor *tensor) {
+/* Weights as pointers, which `host` does not take, as one tensor: experts lie evenly apart here. */
+static void near_weights(int input, fg_tensor *view) {
+    int64_t dims[FG_TENSOR_DIMS];
+    void *const *there = view->data;
+    int32_t ndim = fg_problem_input_dims(&latest, input, 0, dims);
+    int64_t apart = (int64_t)((uintptr_t)there[1] - (uintptr_t)there[0]);
+    *view = fg_tensor_tight(near_address(there[0]), fg_problem_input_dtype(&latest, input),
+                            view->device, ndim, dims);
+    view->strides[0] = apart / (int64_t)fg_dtype_size((fg_dtype)view->dtype);
+}
+
+/* `input` is that of a weight or its gradient, where addresses may come. */
+static const fg_tensor *near_view(near_call *call, const fg_tensor *tensor, int input) {
     if (tensor == NULL) {
         return NULL;
     }
     fg_tensor *view = &call->views[call->count++];
     *view = *tensor;
     view->data = near_address(tensor->data);
+    if (view->dtype == FG_POINTER) {
+        near_weights(input, view);
+    }
     return view;
 }
 
 static const fg_inputs *near_inputs(near_call *call, const fg_inputs *in) {
     call->in = *in;
     for (int i = 0; i < FG_INPUTS; i++) {
-        call->in.inputs[i] = near_view(call, in->inputs[i]);
+        call->in.inputs[i] = near_view(call, in->inputs[i], i);
     }
-    call->in.splits = near_view(call, in->splits);
+    call->in.splits = near_view(call, in->splits, FG_INPUTS);
     return &call->in;
 }
 
@@ -54,13 +70,22 @@ static fg_status traits(fg_device *device, fg_traits *out) {
     return status;
 }
 
-/* Arrays of addresses would need a copy of their own. */
+static fg_problem in_one_tensor(const fg_problem *problem) {
+    fg_problem copy = *problem;
+    copy.weight_form = FG_WEIGHTS_TENSOR;
+    return copy;
+}
+
 static fg_status supports(fg_device *device, const fg_problem *problem, const fg_recipe *recipe,
                           char reason[FG_REASON_SIZE]) {
-    if (problem->weight_form == FG_WEIGHTS_POINTERS) {
-        return FG_STATUS_UNSUPPORTED;
-    }
-    return right->supports(device, problem, recipe, reason);
+    const fg_problem whole = in_one_tensor(problem);
+    return right->supports(device, &whole, recipe, reason);
+}
+
+static fg_status kernel_create(fg_device *device, const fg_problem *problem,
+                               const fg_recipe *recipe, fg_kernel **out) {
+    latest = in_one_tensor(problem);
+    return right->kernel_create(device, &latest, recipe, out);
 }
 
 static fg_status mem_alloc(fg_device *device, size_t bytes, void **out) {
@@ -93,9 +118,9 @@ static fg_status mlp_forward(const fg_kernel *kernel, const fg_forward_args *arg
     near_call call = {.count = 0};
     fg_forward_args here = *args;
     here.in = near_inputs(&call, args->in);
-    here.y1 = near_view(&call, args->y1);
-    here.h = near_view(&call, args->h);
-    here.y = near_view(&call, args->y);
+    here.y1 = near_view(&call, args->y1, FG_INPUTS);
+    here.h = near_view(&call, args->h, FG_INPUTS);
+    here.y = near_view(&call, args->y, FG_INPUTS);
     here.saved = near_address(args->saved);
     here.scratch = near_address(args->scratch);
     return right->mlp_forward(kernel, &here, stream);
@@ -106,13 +131,13 @@ static fg_status mlp_backward(const fg_kernel *kernel, const fg_backward_args *a
     near_call call = {.count = 0};
     fg_backward_args here = *args;
     here.in = near_inputs(&call, args->in);
-    here.y1 = near_view(&call, args->y1);
-    here.h = near_view(&call, args->h);
-    here.dy = near_view(&call, args->dy);
-    here.dh = near_view(&call, args->dh);
-    here.dy1 = near_view(&call, args->dy1);
+    here.y1 = near_view(&call, args->y1, FG_INPUTS);
+    here.h = near_view(&call, args->h, FG_INPUTS);
+    here.dy = near_view(&call, args->dy, FG_INPUTS);
+    here.dh = near_view(&call, args->dh, FG_INPUTS);
+    here.dy1 = near_view(&call, args->dy1, FG_INPUTS);
     for (int i = 0; i < FG_INPUT_SLOTS; i++) {
-        here.grads[i] = near_view(&call, args->grads[i]);
+        here.grads[i] = near_view(&call, args->grads[i], i);
     }
     here.saved = near_address(args->saved);
     here.scratch = near_address(args->scratch);
@@ -128,6 +153,7 @@ fg_status fg_backend_entry(uint32_t abi, const fg_host *host, const fg_backend *
     table.name = "device_memory";
     table.traits = traits;
     table.supports = supports;
+    table.kernel_create = kernel_create;
     table.mem_alloc = mem_alloc;
     table.mem_free = mem_free;
     table.mem_fill32 = mem_fill32;

@@ -18,6 +18,7 @@ fg_status fg_backend_entry(uint32_t abi, const fg_host *host, const fg_backend *
 
 static fg_backend table;
 static const fg_backend *right;
+static int64_t latest_experts; /* of the kernel made last */
 
 /* Whatever handler there is (a sanitizer's): the signal itself must end the process. */
 static void crash(void) {
@@ -52,7 +53,7 @@ static void complain(void) {
     abort();
 }
 
-typedef enum moment { FORWARD, BACKWARD, CREATE, SUPPORTS } moment;
+typedef enum moment { FORWARD, BACKWARD, CREATE, SUPPORTS, RELEASE } moment;
 
 /* What happens for so many experts: a deed before the right call, or a status in its place. */
 static const struct {
@@ -67,6 +68,7 @@ static const struct {
     {11, FORWARD, NULL, FG_STATUS_DEVICE_LOST}, {13, FORWARD, NULL, FG_STATUS_CRASH},
     {14, CREATE, NULL, FG_STATUS_UNSUPPORTED},  {15, SUPPORTS, NULL, FG_STATUS_UNSUPPORTED},
     {17, BACKWARD, crash, FG_STATUS_OK},        {18, SUPPORTS, crash, FG_STATUS_OK},
+    {20, RELEASE, print, FG_STATUS_OK},
 };
 
 static fg_status misbehave(moment now, int64_t experts) {
@@ -108,6 +110,7 @@ static fg_status supports(fg_device *device, const fg_problem *problem, const fg
 static fg_status kernel_create(fg_device *device, const fg_problem *problem,
                                const fg_recipe *recipe, fg_kernel **out) {
     fg_status status = misbehave(CREATE, problem->experts);
+    latest_experts = problem->experts;
     return status != FG_STATUS_OK ? status : right->kernel_create(device, problem, recipe, out);
 }
 
@@ -123,6 +126,13 @@ static fg_status mlp_backward(const fg_kernel *kernel, const fg_backward_args *a
                               fg_stream stream) {
     fg_status status = misbehave(BACKWARD, args->in->splits->dims[0]);
     return status != FG_STATUS_OK ? status : right->mlp_backward(kernel, args, stream);
+}
+
+static void saved_release(const fg_kernel *kernel, void *saved) {
+    (void)misbehave(RELEASE, saved != NULL ? latest_experts : 0);
+    if (right->saved_release != NULL) {
+        right->saved_release(kernel, saved);
+    }
 }
 
 /* What FUSEGATE_TEST_LOAD asks the entry to do. */
@@ -153,6 +163,7 @@ fg_status fg_backend_entry(uint32_t abi, const fg_host *host, const fg_backend *
     table.kernel_create = kernel_create;
     table.mlp_forward = mlp_forward;
     table.mlp_backward = mlp_backward;
+    table.saved_release = saved_release;
     *out = &table;
     return what != NULL ? load_misdeed(what) : FG_STATUS_OK;
 }

@@ -385,3 +385,9 @@ Test(cli, backends_says_what_is_here_and_why_not) {
         gave(0, here[h]);
     }
 }
+
+Test(cli, bench_measures_the_fuser_beside_its_baselines) {
+    RUN("bench", "--fuser");
+    gave(0, "one-slot");
+    gave(0, "rebuild");
+}

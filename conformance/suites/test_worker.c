@@ -293,18 +293,6 @@ Test(worker, counts_what_reaches_the_recorder) {
     fg_client_close(client);
 }
 
-Test(worker, time_in_the_backend_is_told_once) {
-    fg_client *client = open_client("host", 0);
-    (void)fg_client_seconds(client);
-    (void)run_line(client, "mlp E=2 H=256 F=256 splits=64,64");
-    fg_traits traits;
-    cr_assert_eq(fg_client_traits(client, -1, &traits), FG_STATUS_OK);
-    double first = fg_client_seconds(client);
-    cr_assert_lt(first, 10.0);
-    cr_assert_eq(fg_client_seconds(client), 0.0);
-    fg_client_close(client);
-}
-
 /* A worker spoken to by hand. */
 static const char *say(fg_process *process, const char *line) {
     const char *answer = NULL;
