@@ -44,7 +44,7 @@ SUITES += host_backend reference_backend float_parts
 SUITES += plan_cache boundary recompute model run_executor
 SUITES += shm protocol protocol_args journal report worker client_executor client_backend schedule cli resume
 SUITES += plain_plugin
-SUITES += case data tensors comparison judge
+SUITES += case data tensors comparison judge run_mlp self_test explain
 # Objects that several suites share (test doubles), conformance/suites/NAME.c.
 SUITE_PARTS :=
 SUITE_PARTS += naive_mlp oracle_case float_mlp
@@ -58,7 +58,7 @@ TSAN_PROGRAMS += backend fuser
 TSAN_PROGRAMS += plan
 TSAN_PROGRAMS += schedule
 # Plugins, conformance/plugins/NAME.c -> build/plugins/NAME.so; they link nothing of ours.
-PLUGINS := misbehaving device_memory plain_backend
+PLUGINS := careless misbehaving device_memory plain_backend
 # Planted faults of backends, conformance/mutants/NAME.c -> build/mutants/NAME.so: `host` with the
 # functions replaced that NAME.c calls faulty.
 BACKEND_MUTANTS := accumulate_for_overwrite empty_dw lost_k_tile missing_p padding_nan

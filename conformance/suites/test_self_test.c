@@ -1,0 +1,198 @@
+/* The judge's own test: that it passes here, and that it finds an OpenBLAS that is wrong. This
+ * program's dgemm and sgemm stand before the library's and can be made faulty. */
+
+#include "conformance/clock.h"
+#include "conformance/self_test.h"
+#include "conformance/self_test_blas.h"
+#include "conformance/self_test_compare.h"
+#include "conformance/self_test_convert.h"
+#include "contract/alloc.h"
+#include <cblas.h>
+#include <criterion/criterion.h>
+#include <dlfcn.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef void (*dgemm_fn)(OPENBLAS_CONST enum CBLAS_ORDER, OPENBLAS_CONST enum CBLAS_TRANSPOSE,
+                         OPENBLAS_CONST enum CBLAS_TRANSPOSE, OPENBLAS_CONST blasint,
+                         OPENBLAS_CONST blasint, OPENBLAS_CONST blasint, OPENBLAS_CONST double,
+                         OPENBLAS_CONST double *, OPENBLAS_CONST blasint, OPENBLAS_CONST double *,
+                         OPENBLAS_CONST blasint, OPENBLAS_CONST double, double *,
+                         OPENBLAS_CONST blasint);
+typedef void (*sgemm_fn)(OPENBLAS_CONST enum CBLAS_ORDER, OPENBLAS_CONST enum CBLAS_TRANSPOSE,
+                         OPENBLAS_CONST enum CBLAS_TRANSPOSE, OPENBLAS_CONST blasint,
+                         OPENBLAS_CONST blasint, OPENBLAS_CONST blasint, OPENBLAS_CONST float,
+                         OPENBLAS_CONST float *, OPENBLAS_CONST blasint, OPENBLAS_CONST float *,
+                         OPENBLAS_CONST blasint, OPENBLAS_CONST float, float *,
+                         OPENBLAS_CONST blasint);
+
+typedef enum wrong {
+    RIGHT,
+    LAST_ELEMENT,    /* of a large product */
+    SINGLE_LAST_ROW, /* sgemm */
+    NO_K_LEAVES_C,   /* K = 0 with beta 0 leaves the old content */
+    READS_C,         /* beta 0 multiplies the old content: NaN stays */
+    DROPS_NAN,       /* a NaN of A counts as 0 */
+    WRITES_PADDING,  /* one element past the row */
+    SECOND_TIME,     /* every other call of a shape is off by one */
+    SEVERAL_THREADS, /* off while another thread multiplies */
+} wrong;
+
+static wrong fault;
+static atomic_int inside, calls;
+
+static void *real(const char *name) {
+    void *symbol = dlsym(RTLD_NEXT, name);
+    cr_assert(symbol != NULL);
+    return symbol;
+}
+
+/* Finds a NaN in A, which has `rows` lines of lda elements. */
+static int holds_nan(const double *a, blasint lines, blasint lda, blasint used) {
+    for (blasint i = 0; i < lines; i++) {
+        for (blasint k = 0; k < used; k++) {
+            if (isnan(a[i * lda + k])) {
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+
+/* What a faulty library leaves in C after the right product. */
+static void spoil(blasint m, blasint n, blasint k, int nan_in_a, double *c, blasint ldc) {
+    int beside = atomic_load(&inside) > 1, call = atomic_fetch_add(&calls, 1);
+    if ((fault == LAST_ELEMENT && m >= 128 && n >= 512) ||
+        (fault == SECOND_TIME && call % 2 == 1) || (fault == SEVERAL_THREADS && beside)) {
+        c[(m - 1) * ldc + n - 1] += m > 0 && n > 0 ? 1 : 0;
+    } else if (fault == WRITES_PADDING && n > 0 && m > 0 && k > 0) {
+        c[n] = 0;
+    } else if (fault == DROPS_NAN && nan_in_a) {
+        for (blasint i = 0; i < m * ldc; i++) {
+            c[i] = i % ldc < n && isnan(c[i]) ? 0 : c[i];
+        }
+    }
+}
+
+void cblas_dgemm(OPENBLAS_CONST enum CBLAS_ORDER order, OPENBLAS_CONST enum CBLAS_TRANSPOSE ta,
+                 OPENBLAS_CONST enum CBLAS_TRANSPOSE tb, OPENBLAS_CONST blasint m,
+                 OPENBLAS_CONST blasint n, OPENBLAS_CONST blasint k, OPENBLAS_CONST double alpha,
+                 OPENBLAS_CONST double *a, OPENBLAS_CONST blasint lda, OPENBLAS_CONST double *b,
+                 OPENBLAS_CONST blasint ldb, OPENBLAS_CONST double beta, double *c,
+                 OPENBLAS_CONST blasint ldc) {
+    dgemm_fn right;
+    void *symbol = real("cblas_dgemm");
+    memcpy(&right, &symbol, sizeof right);
+    if (fault == NO_K_LEAVES_C && k == 0) {
+        return;
+    }
+    atomic_fetch_add(&inside, 1);
+    if (fault == SEVERAL_THREADS && m == 65 && n == 48) {
+        (void)usleep(2000); // long enough to meet the others
+    }
+    double old = m > 0 && n > 0 ? c[0] : 0;
+    right(order, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+    if (fault == READS_C && m > 0 && n > 0) {
+        c[0] += beta == 0 ? old * 0 : 0;
+    }
+    int by_rows = ta == CblasNoTrans;
+    spoil(m, n, k, fault == DROPS_NAN && holds_nan(a, by_rows ? m : k, lda, by_rows ? k : m), c,
+          ldc);
+    atomic_fetch_sub(&inside, 1);
+}
+
+void cblas_sgemm(OPENBLAS_CONST enum CBLAS_ORDER order, OPENBLAS_CONST enum CBLAS_TRANSPOSE ta,
+                 OPENBLAS_CONST enum CBLAS_TRANSPOSE tb, OPENBLAS_CONST blasint m,
+                 OPENBLAS_CONST blasint n, OPENBLAS_CONST blasint k, OPENBLAS_CONST float alpha,
+                 OPENBLAS_CONST float *a, OPENBLAS_CONST blasint lda, OPENBLAS_CONST float *b,
+                 OPENBLAS_CONST blasint ldb, OPENBLAS_CONST float beta, float *c,
+                 OPENBLAS_CONST blasint ldc) {
+    sgemm_fn right;
+    void *symbol = real("cblas_sgemm");
+    memcpy(&right, &symbol, sizeof right);
+    right(order, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+    if (fault == SINGLE_LAST_ROW && m > 64 && n > 0 && k > 0) {
+        c[(m - 1) * ldc] += 1;
+    }
+}
+
+Test(self_test, passes_here_in_many_checks_and_within_seconds) {
+    int64_t checks = 0;
+    openblas_set_num_threads(1);
+    double began = fg_clock_seconds();
+    cr_assert_eq(fg_self_test(&checks), FG_STATUS_OK, "%s", fg_message());
+    cr_assert_gt(checks, 400000);
+    cr_assert(fg_clock_seconds() - began < 60);
+    cr_assert_eq(fg_alloc_live_total(), 0);
+}
+
+static void finds(wrong planted, const char *words) {
+    int64_t checks = 0;
+    openblas_set_num_threads(1);
+    fault = planted;
+    cr_assert_eq(fg_self_test(&checks), FG_STATUS_INTERNAL);
+    cr_assert(strstr(fg_message(), "OpenBLAS (core ") != NULL, "%s", fg_message());
+    cr_assert(strstr(fg_message(), openblas_get_corename()) != NULL, "%s", fg_message());
+    cr_assert(strstr(fg_message(), words) != NULL, "%s, expected '%s'", fg_message(), words);
+    cr_assert_eq(fg_alloc_live_total(), 0);
+}
+
+Test(self_test, finds_a_wrong_element_of_a_large_product) {
+    finds(LAST_ELEMENT, "N=512");
+}
+
+Test(self_test, finds_a_wrong_row_of_sgemm) {
+    finds(SINGLE_LAST_ROW, "sgemm");
+}
+
+Test(self_test, finds_content_left_where_k_is_0) {
+    finds(NO_K_LEAVES_C, "K=0");
+}
+
+Test(self_test, finds_old_content_read_with_beta_0) {
+    finds(READS_C, "beta=0");
+}
+
+Test(self_test, finds_a_nan_that_is_dropped) {
+    finds(DROPS_NAN, "a NaN is lost");
+}
+
+Test(self_test, finds_a_write_behind_a_row) {
+    finds(WRITES_PADDING, "a wrong element");
+}
+
+Test(self_test, finds_results_that_do_not_repeat) {
+    finds(SECOND_TIME, "another result the second time");
+}
+
+Test(self_test, finds_results_that_depend_on_other_threads) {
+    finds(SEVERAL_THREADS, "from several threads");
+}
+
+Test(self_test, converters_pass_on_every_code) {
+    int64_t checks = 0;
+    cr_assert_eq(fg_self_test_convert(&checks), FG_STATUS_OK, "%s", fg_message());
+    cr_assert_gt(checks, 2 * 6 * 31000);
+}
+
+Test(self_test, comparison_passes_on_planted_errors) {
+    int64_t checks = 0;
+    cr_assert_eq(fg_self_test_compare(&checks), FG_STATUS_OK, "%s", fg_message());
+    cr_assert_gt(checks, 1500);
+}
+
+Test(self_test, every_failing_allocation_comes_back) {
+    for (int64_t n = 1; n < 60; n++) {
+        int64_t checks = 0;
+        fg_alloc_fail_at(n);
+        fg_status blas = fg_self_test_blas(&checks);
+        cr_assert_eq(blas, FG_STATUS_NO_MEMORY, "%lld", (long long)n);
+        fg_alloc_fail_at(n);
+        fg_status compare = fg_self_test_compare(&checks);
+        cr_assert_eq(compare, FG_STATUS_NO_MEMORY, "%lld", (long long)n);
+        cr_assert_eq(fg_alloc_live_total(), 0);
+    }
+    fg_alloc_fail_at(0);
+}
