@@ -66,12 +66,18 @@ def suite_text(name):
     return text
 
 
+def starts_programs(name):
+    """Whether a suite starts build/fusegate or its worker, which must then be built first."""
+    return re.search(r"client|program_run|fusegate", suite_text(name)) is not None
+
+
 class Ranking:
     """Orders suites by how likely they notice a function."""
 
     def __init__(self, names, functions):
         self.names = names
         self.words = {name: set(re.findall(r"\w+", suite_text(name))) for name in names}
+        self.starting = {name for name in names if starts_programs(name)}
         self.by_file = {}
         for function in functions:
             self.by_file.setdefault(function.path, []).append(function)
@@ -155,10 +161,10 @@ def notice(function, folder, ranking, baseline):
     target = folder / function.path
     target.write_text(function.mutated, encoding="utf-8")
     try:
-        build(folder, "build")
         for name in ranking.order(function):
             limit = baseline.limit(name)
-            build(folder, f"build/suites/test_{name}")
+            build(folder, *(["build"] if name in ranking.starting else []),
+                  f"build/suites/test_{name}")
             if not run_suite(name, folder, limit)[0]:
                 return name
         return None
