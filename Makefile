@@ -51,6 +51,7 @@ SUITE_PARTS += naive_mlp oracle_case float_mlp
 SUITE_PARTS += tiny_backend fuser_rig fuser_threads
 SUITE_PARTS += abi_battery backend_fixture backend_judge backend_threads numeric_battery
 SUITE_PARTS += exec_fixture
+SUITE_PARTS += exec_starve
 SUITE_PARTS += program_run schedule_rig
 # Plain programs that share the suites' test bodies, conformance/suites/tsan_NAME.c each.
 TSAN_PROGRAMS :=

@@ -26,10 +26,6 @@ void fg_exec_fixture_close(fg_exec_fixture *fixture);
 #define FG_FIXTURE_LINE(kind, more)                                                                \
     kind " dt=f32 E=3 H=16 F=24 splits=2,0,3 T=6 bias=1 prob=1 data=normal " more
 
-/* Runs a case on recorder with its first allocation failing, then its second, up to its last: each
- * must end in a status or a failed check, and give back every byte. Asserts. */
-void fg_exec_fixture_starve(const char *line, fg_status (*run)(fg_exec_fixture *fixture));
-
 /* The check of that name; NULL when the result has none. */
 const fg_check *fg_exec_fixture_check(const fg_result *result, const char *name);
 

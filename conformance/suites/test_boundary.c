@@ -1,5 +1,6 @@
 #include "conformance/boundary_checks.h"
 #include "conformance/suites/exec_fixture.h"
+#include "conformance/suites/exec_starve.h"
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
@@ -111,5 +112,5 @@ static fg_status run_boundary(fg_exec_fixture *starved) {
 }
 
 Test(boundary, no_allocation_may_fail_unnoticed) {
-    fg_exec_fixture_starve(FG_FIXTURE_LINE("boundary", "want=dx,dw2 first=all"), run_boundary);
+    fg_exec_starve(FG_FIXTURE_LINE("boundary", "want=dx,dw2 first=all"), run_boundary);
 }

@@ -2,6 +2,7 @@
 #include "conformance/plan_checks_random.h"
 #include "conformance/plan_checks_threads.h"
 #include "conformance/suites/exec_fixture.h"
+#include "conformance/suites/exec_starve.h"
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
@@ -110,5 +111,5 @@ static fg_status run_row(fg_exec_fixture *fixture) {
 }
 
 Test(plan_cache, no_allocation_may_fail_unnoticed) {
-    fg_exec_fixture_starve(LINE("seq=3 iters=2"), run_row);
+    fg_exec_starve(LINE("seq=3 iters=2"), run_row);
 }

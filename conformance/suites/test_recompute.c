@@ -1,5 +1,6 @@
 #include "conformance/recompute_checks.h"
 #include "conformance/suites/exec_fixture.h"
+#include "conformance/suites/exec_starve.h"
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
@@ -91,7 +92,7 @@ Test(recompute, no_allocation_may_fail_unnoticed) {
         char line[FG_CASE_LINE];
         if (sequence != 5) {
             snprintf(line, sizeof line, FG_FIXTURE_LINE("recompute", "iters=1 seq=%d"), sequence);
-            fg_exec_fixture_starve(line, run_recompute);
+            fg_exec_starve(line, run_recompute);
         }
     }
 }
