@@ -41,7 +41,7 @@ SUITES := status alloc dtype tensor problem recipe
 SUITES += activation oracle oracle_spec bound golden safetensors
 SUITES += fuser fuser_plans fuser_state fuser_memory fuser_threads fusion plan_key plan_store bench_fuser
 SUITES += host_backend reference_backend float_parts
-SUITES += plan_cache boundary recompute model run_executor
+SUITES += plan_cache boundary recompute model run_executor executor_faults recorder
 SUITES += shm protocol protocol_args journal report worker client_executor client_backend schedule cli resume
 SUITES += plain_plugin
 SUITES += case data tensors comparison judge run_mlp self_test explain
@@ -50,7 +50,7 @@ SUITE_PARTS :=
 SUITE_PARTS += naive_mlp oracle_case float_mlp
 SUITE_PARTS += tiny_backend fuser_rig fuser_threads
 SUITE_PARTS += abi_battery backend_fixture backend_judge backend_threads numeric_battery
-SUITE_PARTS += exec_fixture
+SUITE_PARTS += exec_fixture faulty_executor
 SUITE_PARTS += exec_starve
 SUITE_PARTS += program_run schedule_rig
 # Plain programs that share the suites' test bodies, conformance/suites/tsan_NAME.c each.

@@ -148,7 +148,9 @@ static fg_status check_earlier(const fg_exec_set *set, fg_result *result) {
 
 fg_status fg_recompute_moves(const fg_exec_set *set, fg_result *result) {
     fg_case moved = other_rows(set->value);
-    FG_TRY(check_turns(set, set->value, "new_pointers", result));
+    fg_case elsewhere = *set->value;
+    elsewhere.seed += 1;
+    FG_TRY(check_turns(set, &elsewhere, "new_pointers", result));
     FG_TRY(check_turns(set, &moved, "new_rows", result));
     FG_TRY(check_devices(set, result));
     FG_TRY(check_refills(set, result));

@@ -4,7 +4,7 @@
 #include "conformance/exec_set.h"
 
 /* Sequence 7: a plan holds no pointer, no T, no splits, no stream, no device. Records
- *   new_pointers      equal tensors elsewhere
+ *   new_pointers      other tensors elsewhere
  *   new_rows          other T and splits
  *   devices           the same tensors on devices 0 and 1 (not-run where there is none)
  *   fresh_in_place    one tensor after the other gets new values where it lies
