@@ -44,7 +44,7 @@ SUITES += host_backend reference_backend float_parts
 SUITES += plan_cache boundary recompute model run_executor executor_faults recorder
 SUITES += shm protocol protocol_args journal report worker client_executor client_backend schedule cli resume
 SUITES += plain_plugin
-SUITES += case data tensors comparison judge run_mlp self_test explain
+SUITES += case suite_pr data tensors comparison judge run_mlp self_test explain
 # Objects that several suites share (test doubles), conformance/suites/NAME.c.
 SUITE_PARTS :=
 SUITE_PARTS += naive_mlp oracle_case float_mlp
@@ -118,16 +118,21 @@ $(O)/%.o: %.c $(O)/flags
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(EXTRA_CFLAGS) -MMD -MP -c $< -o $@
 
+# Changes only when a list of sources changes.
+$(O)/lists: FORCE
+	@mkdir -p $(@D)
+	@echo '$(LIBRARY_O) $(PART_O)' | cmp -s - $@ || echo '$(LIBRARY_O) $(PART_O)' >$@
+
 # The suites travel inside the program.
 $(O)/conformance/case_suite.o: $(wildcard conformance/cases/*.case)
 
-$(O)/libfusegate.a: $(LIBRARY_O)
+$(O)/libfusegate.a: $(LIBRARY_O) $(O)/lists
 	@rm -f $@
-	ar rcs $@ $^
+	ar rcs $@ $(LIBRARY_O)
 
-$(O)/libparts.a: $(PART_O)
+$(O)/libparts.a: $(PART_O) $(O)/lists
 	@rm -f $@
-	ar rcs $@ $^
+	ar rcs $@ $(PART_O)
 
 $(BIN)/fusegate: $(CLI_O) $(O)/libfusegate.a
 	@mkdir -p $(@D)
