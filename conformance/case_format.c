@@ -169,15 +169,15 @@ static void put_text(text_line *line, const fg_case *value, fg_key key) {
     }
 }
 
-size_t fg_case_format(const fg_case *value, char *text, size_t size) {
-    text_line line = {.text = text, .size = size};
-    put(&line, "%s", fg_key_word_of(fg_key_kinds(), (int32_t)value->kind)->name);
+size_t fg_case_format(const fg_case *value, char *line, size_t size) {
+    text_line out = {.text = line, .size = size};
+    put(&out, "%s", fg_key_word_of(fg_key_kinds(), (int32_t)value->kind)->name);
     for (fg_key key = 0; key < FG_KEYS; key++) {
         if (fg_key_row_of(key)->words != NULL) {
-            put_word(&line, value, key);
+            put_word(&out, value, key);
         } else {
-            put_text(&line, value, key);
+            put_text(&out, value, key);
         }
     }
-    return line.length;
+    return out.length;
 }

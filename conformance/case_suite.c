@@ -14,7 +14,7 @@
             ".global " #symbol "_end\n" #symbol "_end:\n"                                          \
             ".byte 0\n"                                                                            \
             ".popsection\n");                                                                      \
-    extern const char symbol[], symbol##_end[]
+    extern const char(symbol)[], symbol##_end[]
 
 EMBED(fg_cases_pr, "conformance/cases/pr.case");
 EMBED(fg_cases_plan_cache, "conformance/cases/plan-cache.case");

@@ -112,7 +112,7 @@ int fg_mlp_forward(fg_mlp_calls *calls, int buffer, int grad) {
     fg_tensors *tensors = calls->tensors;
     const char *call = grad ? "forward" : "no-grad forward";
     const int fresh[] = {buffer, FG_BUFFER_SCRATCH_FORWARD, FG_BUFFER_SAVED};
-    for (int i = 0; i < 2 + grad; i++) {
+    for (int i = 0; i < (grad ? 3 : 2); i++) {
         fg_tensors_poison(tensors, fresh[i], calls->poison);
         calls->earlier[fresh[i]] = 0;
     }

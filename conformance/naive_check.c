@@ -8,7 +8,7 @@
 static double element(const fg_tensor *view, int64_t i, int64_t j, int64_t k) {
     const int64_t at[FG_TENSOR_DIMS] = {i, j, k};
     int64_t offset = 0;
-    for (int32_t d = 0; d < view->ndim; d++) {
+    for (int32_t d = 0; d < view->ndim && d < FG_TENSOR_DIMS; d++) {
         offset += at[d] * view->strides[d];
     }
     double value = 0;

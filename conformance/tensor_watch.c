@@ -19,11 +19,11 @@ static int shape_of(int buffer) {
                                                                                            : -1;
 }
 
-fg_span_walk fg_tensors_walk(const fg_tensors *tensors, int buffer, int padding) {
-    int shape = shape_of(buffer);
+fg_span_walk fg_tensors_walk(const fg_tensors *tensors, int number, int padding) {
+    int shape = shape_of(number);
     int tokens = shape >= 0 && fg_data_by_token(shape);
     return (fg_span_walk){
-        .view = &tensors->buffers[buffer].view,
+        .view = &tensors->buffers[number].view,
         .begin = tokens ? tensors->begin : NULL,
         .splits = tokens ? tensors->value->splits : NULL,
         .experts = tensors->value->problem.experts,

@@ -6,9 +6,9 @@
 
 /* A walk over the elements of a buffer's view that belong to experts, with padding rows too on
  * request. */
-fg_span_walk fg_tensors_walk(const fg_tensors *tensors, int buffer, int padding);
+fg_span_walk fg_tensors_walk(const fg_tensors *tensors, int number, int padding);
 
 /* Says in words which place of a buffer a byte of the mapping is. */
-void fg_tensors_place(const fg_tensors *tensors, int buffer, size_t at, char *where, size_t size);
+void fg_tensors_place(const fg_tensors *tensors, int number, size_t at, char *where, size_t size);
 
 #endif

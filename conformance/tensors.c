@@ -223,12 +223,12 @@ void fg_tensors_destroy(fg_tensors *tensors) {
     fg_free(tensors);
 }
 
-const fg_tensor *fg_tensors_view(const fg_tensors *tensors, int buffer) {
-    return tensors->buffers[buffer].present ? &tensors->buffers[buffer].view : NULL;
+const fg_tensor *fg_tensors_view(const fg_tensors *tensors, int number) {
+    return tensors->buffers[number].present ? &tensors->buffers[number].view : NULL;
 }
 
-void *fg_tensors_bytes(const fg_tensors *tensors, int buffer) {
-    const fg_buffer *from = &tensors->buffers[buffer];
+void *fg_tensors_bytes(const fg_tensors *tensors, int number) {
+    const fg_buffer *from = &tensors->buffers[number];
     return from->present ? tensors->shm.base + from->offset : NULL;
 }
 

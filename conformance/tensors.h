@@ -56,13 +56,13 @@ fg_status fg_tensors_create(const fg_case *value, const fg_traits *traits,
 void fg_tensors_destroy(fg_tensors *tensors);
 
 /* View of a buffer, NULL when the case has none. */
-const fg_tensor *fg_tensors_view(const fg_tensors *tensors, int buffer);
+const fg_tensor *fg_tensors_view(const fg_tensors *tensors, int number);
 
 /* Address of a buffer of plain bytes (saved, scratch). */
-void *fg_tensors_bytes(const fg_tensors *tensors, int buffer);
+void *fg_tensors_bytes(const fg_tensors *tensors, int number);
 
 /* Fills a buffer, its gaps and its guards. */
-void fg_tensors_poison(fg_tensors *tensors, int buffer, fg_poison kind);
+void fg_tensors_poison(fg_tensors *tensors, int number, fg_poison kind);
 
 /* Copies the elements of one buffer over those of another of the same shape. */
 void fg_tensors_copy(fg_tensors *tensors, int from, int to);
@@ -70,8 +70,8 @@ void fg_tensors_copy(fg_tensors *tensors, int from, int to);
 /* Hash (XXH3) of all constants with their guards, gaps and padding; of a whole buffer; of the
  * elements of a buffer that belong to experts. */
 uint64_t fg_tensors_hash_constants(fg_tensors *tensors);
-uint64_t fg_tensors_hash_buffer(fg_tensors *tensors, int buffer);
-uint64_t fg_tensors_hash_elements(fg_tensors *tensors, int buffer);
+uint64_t fg_tensors_hash_buffer(fg_tensors *tensors, int number);
+uint64_t fg_tensors_hash_elements(fg_tensors *tensors, int number);
 
 /* What a call was allowed to write in a buffer. */
 typedef enum fg_allowed {
@@ -83,11 +83,11 @@ typedef enum fg_allowed {
 
 /* Whether everything else still holds the buffer's poison; else 0, and `where` says what does
  * not: guard, gap or padding row. */
-int fg_tensors_intact(fg_tensors *tensors, int buffer, fg_allowed allowed, char *where,
+int fg_tensors_intact(fg_tensors *tensors, int number, fg_allowed allowed, char *where,
                       size_t size);
 
 /* Number of elements of experts that still hold the poison, bit for bit; `where` says the first. */
-int64_t fg_tensors_unwritten(fg_tensors *tensors, int buffer, char *where, size_t size);
+int64_t fg_tensors_unwritten(fg_tensors *tensors, int number, char *where, size_t size);
 
 /* Expert that a row of a tensor by token belongs to, -1 for padding. */
 int64_t fg_tensors_expert(const fg_tensors *tensors, int64_t row);

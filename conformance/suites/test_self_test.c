@@ -76,45 +76,45 @@ static void spoil(blasint m, blasint n, blasint k, int nan_in_a, double *c, blas
     }
 }
 
-void cblas_dgemm(OPENBLAS_CONST enum CBLAS_ORDER order, OPENBLAS_CONST enum CBLAS_TRANSPOSE ta,
-                 OPENBLAS_CONST enum CBLAS_TRANSPOSE tb, OPENBLAS_CONST blasint m,
-                 OPENBLAS_CONST blasint n, OPENBLAS_CONST blasint k, OPENBLAS_CONST double alpha,
-                 OPENBLAS_CONST double *a, OPENBLAS_CONST blasint lda, OPENBLAS_CONST double *b,
-                 OPENBLAS_CONST blasint ldb, OPENBLAS_CONST double beta, double *c,
+void cblas_dgemm(OPENBLAS_CONST enum CBLAS_ORDER Order, OPENBLAS_CONST enum CBLAS_TRANSPOSE TransA,
+                 OPENBLAS_CONST enum CBLAS_TRANSPOSE TransB, OPENBLAS_CONST blasint M,
+                 OPENBLAS_CONST blasint N, OPENBLAS_CONST blasint K, OPENBLAS_CONST double alpha,
+                 OPENBLAS_CONST double *A, OPENBLAS_CONST blasint lda, OPENBLAS_CONST double *B,
+                 OPENBLAS_CONST blasint ldb, OPENBLAS_CONST double beta, double *C,
                  OPENBLAS_CONST blasint ldc) {
     dgemm_fn right;
     void *symbol = real("cblas_dgemm");
     memcpy(&right, &symbol, sizeof right);
-    if (fault == NO_K_LEAVES_C && k == 0) {
+    if (fault == NO_K_LEAVES_C && K == 0) {
         return;
     }
     atomic_fetch_add(&inside, 1);
-    if (fault == SEVERAL_THREADS && m == 65 && n == 48) {
+    if (fault == SEVERAL_THREADS && M == 65 && N == 48) {
         (void)usleep(2000); // long enough to meet the others
     }
-    double old = m > 0 && n > 0 ? c[0] : 0;
-    right(order, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
-    if (fault == READS_C && m > 0 && n > 0) {
-        c[0] += beta == 0 ? old * 0 : 0;
+    double old = M > 0 && N > 0 ? C[0] : 0;
+    right(Order, TransA, TransB, M, N, K, alpha, A, lda, B, ldb, beta, C, ldc);
+    if (fault == READS_C && M > 0 && N > 0) {
+        C[0] += beta == 0 ? old * 0 : 0;
     }
-    int by_rows = ta == CblasNoTrans;
-    spoil(m, n, k, fault == DROPS_NAN && holds_nan(a, by_rows ? m : k, lda, by_rows ? k : m), c,
+    int by_rows = TransA == CblasNoTrans;
+    spoil(M, N, K, fault == DROPS_NAN && holds_nan(A, by_rows ? M : K, lda, by_rows ? K : M), C,
           ldc);
     atomic_fetch_sub(&inside, 1);
 }
 
-void cblas_sgemm(OPENBLAS_CONST enum CBLAS_ORDER order, OPENBLAS_CONST enum CBLAS_TRANSPOSE ta,
-                 OPENBLAS_CONST enum CBLAS_TRANSPOSE tb, OPENBLAS_CONST blasint m,
-                 OPENBLAS_CONST blasint n, OPENBLAS_CONST blasint k, OPENBLAS_CONST float alpha,
-                 OPENBLAS_CONST float *a, OPENBLAS_CONST blasint lda, OPENBLAS_CONST float *b,
-                 OPENBLAS_CONST blasint ldb, OPENBLAS_CONST float beta, float *c,
+void cblas_sgemm(OPENBLAS_CONST enum CBLAS_ORDER Order, OPENBLAS_CONST enum CBLAS_TRANSPOSE TransA,
+                 OPENBLAS_CONST enum CBLAS_TRANSPOSE TransB, OPENBLAS_CONST blasint M,
+                 OPENBLAS_CONST blasint N, OPENBLAS_CONST blasint K, OPENBLAS_CONST float alpha,
+                 OPENBLAS_CONST float *A, OPENBLAS_CONST blasint lda, OPENBLAS_CONST float *B,
+                 OPENBLAS_CONST blasint ldb, OPENBLAS_CONST float beta, float *C,
                  OPENBLAS_CONST blasint ldc) {
     sgemm_fn right;
     void *symbol = real("cblas_sgemm");
     memcpy(&right, &symbol, sizeof right);
-    right(order, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
-    if (fault == SINGLE_LAST_ROW && m > 64 && n > 0 && k > 0) {
-        c[(m - 1) * ldc] += 1;
+    right(Order, TransA, TransB, M, N, K, alpha, A, lda, B, ldb, beta, C, ldc);
+    if (fault == SINGLE_LAST_ROW && M > 64 && N > 0 && K > 0) {
+        C[(M - 1) * ldc] += 1;
     }
 }
 
