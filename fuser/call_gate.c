@@ -15,11 +15,6 @@ fg_status fg_call_gate_init(fg_call_gate *gate) {
     return FG_STATUS_OK;
 }
 
-void fg_call_gate_release(fg_call_gate *gate) {
-    pthread_cond_destroy(&gate->changed);
-    pthread_mutex_destroy(&gate->mutex);
-}
-
 void fg_call_gate_lock_contended(fg_call_gate *gate) {
     do {
         for (int spin = 0; atomic_load_explicit(&gate->held, memory_order_relaxed) != 0; spin++) {

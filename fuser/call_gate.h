@@ -20,7 +20,11 @@ typedef struct fg_call_gate {
 } fg_call_gate;
 
 fg_status fg_call_gate_init(fg_call_gate *gate);
-void fg_call_gate_release(fg_call_gate *gate);
+
+static inline void fg_call_gate_release(fg_call_gate *gate) {
+    pthread_cond_destroy(&gate->changed);
+    pthread_mutex_destroy(&gate->mutex);
+}
 
 /* Waits for the lock after a first try failed. */
 void fg_call_gate_lock_contended(fg_call_gate *gate);

@@ -153,7 +153,7 @@ static fg_status run_forward(const walk *w, const fg_tensor *y, fg_kept *kept) {
                                       .scratch = (char *)w->buffer->data + w->scratch,
                                       .quant = call->quant};
         FG_TRY(call->table->backend->mlp_forward(w->kernels[i], &args, call->stream));
-        if (args.saved != NULL) {
+        if (kept != NULL && args.saved != NULL) {
             kept->kernels[i] = w->kernels[i];
         }
     }

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <string.h>
 
 #define BATCHES_MAX 1000
 #define HITS 10000 /* calls of a batch of plan hits */
@@ -78,6 +79,7 @@ static void two_threads(hit_thread threads[2], fg_bench_time *out) {
     pthread_t first, second;
     atomic_int arrived = 0;
     threads[1].r = threads[0].r;
+    memset(threads[0].times, 0, sizeof threads[0].times);
     threads[0].arrived = threads[1].arrived = &arrived;
     if (start_on(1, &threads[1], &second) != 0) {
         return;
@@ -145,9 +147,18 @@ static fg_status time_builds(fg_bench_rig *r, int32_t policy, int32_t batches, d
 }
 
 static fg_status measure_builds(int32_t policy, hit_thread *thread, fg_bench_time *out) {
+    fg_counters counts = {.struct_size = sizeof counts};
+    const int64_t expected = (int64_t)thread->batches * BUILDS;
     FG_TRY(fg_bench_rig_open(policy == FG_BENCH_ONE_SLOT ? 1 : 0, &thread->r));
     fg_status status = time_builds(&thread->r, policy, thread->batches, thread->times);
+    if (status == FG_STATUS_OK) {
+        status = thread->r.api->counters(thread->r.executor, &counts);
+    }
     thread->r.api->destroy(thread->r.executor);
+    if (status == FG_STATUS_OK && counts.plans_built != expected) {
+        status = FG_FAIL(FG_STATUS_INTERNAL, "found %lld builds, expected %lld",
+                         (long long)counts.plans_built, (long long)expected);
+    }
     if (status == FG_STATUS_OK) {
         *out = fg_bench_summary(thread->times, thread->batches);
     }

@@ -21,7 +21,7 @@ typedef struct fg_bench_rig {
 } fg_bench_rig;
 
 /* Sets up an executor of this capacity (0: the default), where it lies; api->destroy ends it. */
-fg_status fg_bench_rig_open(int32_t capacity, fg_bench_rig *out);
+fg_status fg_bench_rig_open(int32_t capacity, fg_bench_rig *rig);
 
 /* A new object that says recipe none. */
 const fg_recipe *fg_bench_recipe(fg_bench_rig *rig);

@@ -1,7 +1,9 @@
 #include "conformance/cli/bench_fuser.h"
 #include "conformance/cli/bench_report.h"
+#include "conformance/cli/null_backend.h"
 #include "contract/alloc.h"
 #include <criterion/criterion.h>
+#include <sched.h>
 #include <string.h>
 
 /* What the measurement counts and reports; never how long anything took. */
@@ -40,6 +42,9 @@ Test(bench_fuser, every_time_is_measured, .init = measure) {
     cr_assert(result.hit.least > 0 && result.hit.least <= result.hit.median);
     cr_assert(result.one_slot.least > 0 && result.one_slot.least <= result.one_slot.median);
     cr_assert(result.rebuild.least > 0 && result.rebuild.least <= result.rebuild.median);
+    cpu_set_t allowed;
+    cr_assert_eq(sched_getaffinity(0, sizeof allowed, &allowed), 0);
+    cr_assert_eq(result.hit_two_threads.least > 0, CPU_COUNT(&allowed) > 1);
     cr_assert(result.hit_two_threads.least <= result.hit_two_threads.median);
     cr_assert_eq(result.batches, ITERATIONS);
     cr_assert_eq(result.batch, 10000);
@@ -97,4 +102,31 @@ Test(bench_fuser, the_object_holds_every_number, .init = measure) {
     cr_assert_eq(evictions, CALLS - 1);
     cr_assert_eq(hit, result.hit.least);
     json_decref(object);
+}
+
+Test(bench_fuser, the_null_backend_has_devices_traits_and_memory) {
+    const fg_backend *backend = fg_null_backend();
+    fg_device *device = NULL;
+    fg_traits traits = {0};
+    void *memory = NULL;
+    cr_assert_eq(backend->device_open(8, &device), FG_STATUS_DEVICE);
+    cr_assert_eq(backend->device_open(-2, &device), FG_STATUS_DEVICE);
+    cr_assert_eq(backend->device_open(-1, &device), FG_STATUS_OK);
+    cr_assert_not_null(device);
+    cr_assert_eq(backend->traits(device, &traits), FG_STATUS_OK);
+    cr_assert_eq(traits.base_align, 64);
+    const fg_problem problem = fg_problem_default(8, 64, 64);
+    const fg_recipe none = fg_recipe_default(FG_RECIPE_NONE);
+    fg_kernel *kernel = NULL;
+    fg_kernel_sizes sizes = {.struct_size = sizeof sizes};
+    cr_assert_eq(backend->kernel_create(device, &problem, &none, &kernel), FG_STATUS_OK);
+    cr_assert_not_null(kernel);
+    cr_assert_eq(backend->kernel_sizes(kernel, 32, &sizes), FG_STATUS_OK);
+    cr_assert(sizes.saved > 0 && sizes.scratch_forward > 0 && sizes.scratch_backward > 0);
+    backend->kernel_destroy(kernel);
+    cr_assert_eq(backend->mem_alloc(device, 100, &memory), FG_STATUS_OK);
+    cr_assert_not_null(memory);
+    backend->mem_free(device, memory);
+    cr_assert_eq(fg_alloc_live(FG_ALLOC_DEVICE), 0);
+    backend->device_close(device);
 }

@@ -131,6 +131,14 @@ Test(fuser, a_kernel_gets_only_the_inputs_of_its_run, .init = set_up, .fini = te
     cr_assert_eq(tiny_last(TINY_FORWARD, 0)->inputs, FG_BIT(FG_W2) | FG_BIT(FG_B2));
 }
 
+Test(fuser, the_whole_mlp_keeps_its_intermediates_to_itself, .init = set_up, .fini = tear_down) {
+    must_create(&rig);
+    must_train(&rig, &none, ALL_INPUTS);
+    const tiny_call *there = tiny_last(TINY_FORWARD, 0), *back = tiny_last(TINY_BACKWARD, 0);
+    cr_assert(!there->has_y1 && !there->has_h);
+    cr_assert(!back->has_y1 && !back->has_h && !back->has_dh && !back->has_dy1 && back->has_dy);
+}
+
 Test(fuser, the_backward_stops_at_the_boundary, .init = set_up, .fini = tear_down) {
     static const struct {
         uint32_t requires;

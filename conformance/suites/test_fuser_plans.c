@@ -1,4 +1,5 @@
 #include "conformance/suites/fuser_asserts.h"
+#include "fuser/fuser.h"
 
 /* The rows of the fuser's table of counts, and what a plan may depend on. */
 
@@ -155,6 +156,9 @@ Test(fuser_plans, a_device_property_that_fusion_does_not_read_changes_nothing, .
     alternate(&none, ROUNDS);
     for (int i = 0; i < 4; i++) {
         must_hook(&rig, "device_property", 7 + i);
+        cr_assert_eq(fg_device_table_slot(&rig.executor->devices, 1)->traits.accumulator_block,
+                     7 + i);
+        cr_assert_eq(rig.executor->prefix_count, 0, "keys are made anew from the changed traits");
         alternate(&none, ROUNDS);
     }
     check_counts(&rig, 2, 1);
@@ -264,6 +268,18 @@ Test(fuser_plans, the_whole_run_is_taken_only_where_it_is_claimed, .init = set_u
     must_infer(&rig, &none);
     cr_assert_eq(rig.api->plan_runs(rig.executor, FG_FORWARD, runs), 3);
     cr_assert_eq(rig.api->plan_runs(rig.executor, FG_BACKWARD, runs), 3);
+}
+
+Test(fuser_plans, the_whole_run_in_one_list_only_fails_the_build, .init = open_rig,
+     .fini = close_rig) {
+    fg_context *context = NULL;
+    rig.api->register_pass(rig.executor, FG_PASS_BACKWARD, pass_split, NULL);
+    cr_assert_eq(rig_forward(&rig, &none, FG_GRAD, ALL_INPUTS, &context), FG_STATUS_BUILD);
+    cr_assert(strstr(fg_message(), "0..2") && strstr(fg_message(), "0..0 1..2"), "%s",
+              fg_message());
+    rig.api->register_pass(rig.executor, FG_PASS_FORWARD, pass_split, NULL);
+    must_train(&rig, &none, ALL_INPUTS);
+    check_counts(&rig, 1, 1);
 }
 
 Test(fuser_plans, equal_hashes_change_no_count_and_no_result, .init = open_rig, .fini = close_rig) {

@@ -91,6 +91,22 @@ Test(plan_store, equal_bytes_decide_where_all_hashes_are_equal, .init = set_up) 
     close_cache();
 }
 
+Test(plan_store, a_key_lies_where_its_hash_says, .init = set_up) {
+    int elsewhere = 0;
+    for (int i = 0; i < KEYS; i++) {
+        open_cache(64);
+        fg_plan_cache_insert(&cache, &keys[i], &plans[i]);
+        const uint32_t home = (uint32_t)fg_plan_key_hash(&keys[i]) & cache.slot_mask;
+        cr_assert_eq(cache.slots[home], 0);
+        fg_plan_cache_set_equal_hash(&cache, 1);
+        cr_assert_eq(cache.slots[0], 0);
+        cr_assert(home == 0 || cache.slots[home] == -1);
+        elsewhere += home != 0;
+        close_cache();
+    }
+    cr_assert_gt(elsewhere, KEYS / 2);
+}
+
 Test(plan_store, stored_plans_survive_another_hash, .init = set_up) {
     open_cache(KEYS);
     for (int i = 0; i < 20; i++) {
