@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define WEIGHT_MAX (INT64_C(1) << 37) /* elements of W1 over all experts */
+
 enum { DEFAULT_ITERATIONS = 10, ROWS_MAX = 1 << 24 };
 
 /* Turns this thread's message into one that says where in the line it belongs. */
@@ -74,6 +76,22 @@ static int32_t relative_type(const fg_case_text *text, fg_key key) {
     return text->word[key]->value == FG_RELATIVE_F32 ? FG_F32 : text->word[FG_KEY_DT]->value;
 }
 
+/* Each extent may be right and their product absurd. */
+static fg_status check_weights(const fg_case_text *text, const fg_problem *problem) {
+    int64_t elements = 0;
+    fg_status status =
+        fg_extent_mul(problem->experts * problem->hidden, fg_problem_o1(problem), &elements);
+    if (status != FG_STATUS_OK || elements > WEIGHT_MAX) {
+        return FG_FAIL(FG_STATUS_PARSE,
+                       "column %d: found E=%lld H=%lld F=%lld, expected weights of at most 2^37 "
+                       "elements",
+                       fg_case_text_column(text, text->value[FG_KEY_E]),
+                       (long long)problem->experts, (long long)problem->hidden,
+                       (long long)problem->inter);
+    }
+    return FG_STATUS_OK;
+}
+
 static fg_status resolve_problem(const fg_case_text *text, fg_problem *problem) {
     int64_t experts = 0, hidden = 0, inter = 0;
     FG_TRY(read_required(text, FG_KEY_E, FG_CASE_EXPERTS, &experts));
@@ -99,7 +117,7 @@ static fg_status resolve_problem(const fg_case_text *text, fg_problem *problem) 
     if (fg_problem_check(problem) != FG_STATUS_OK) {
         return at_column(1);
     }
-    return FG_STATUS_OK;
+    return check_weights(text, problem);
 }
 
 static fg_status read_split_list(const fg_case_text *text, fg_case *out) {

@@ -2,7 +2,7 @@
 
 #include "conformance/clock.h"
 #include "conformance/comparison.h"
-#include "conformance/diagnosis.h"
+#include "conformance/mlp_verdict.h"
 #include "conformance/naive_check.h"
 
 #include <inttypes.h>
@@ -24,15 +24,6 @@ void fg_mlp_spec(const fg_mlp_judgement *judgement, uint32_t mask, fg_oracle_spe
     };
     out->grads_before[FG_W1] = fg_tensors_view(judgement->tensors, FG_BUFFER_BEFORE_W1);
     out->grads_before[FG_W2] = fg_tensors_view(judgement->tensors, FG_BUFFER_BEFORE_W2);
-}
-
-static void mistrust(fg_result *result, const char *name, const char *why) {
-    fg_result_check(result, name, FG_CHECK_NOT_RUN, 0, FG_FAULT_NONE, "%s", why);
-    if (result->state != FG_STATE_MISTRUSTED) {
-        result->state = FG_STATE_MISTRUSTED;
-        result->fault = FG_FAULT_NONE;
-        snprintf(result->reason, sizeof result->reason, "%s: %s", name, why);
-    }
 }
 
 /* Experts with rows that get a naive loop: the first, the last and one between. */
@@ -121,126 +112,41 @@ static fg_status doubt(const fg_mlp_judgement *judgement, const fg_oracle_spec *
     return status;
 }
 
-static fg_status judge_experts(const fg_mlp_judgement *judgement, const fg_oracle_spec *spec,
-                               fg_comparison *comparison, fg_oracle *oracle, fg_result *result) {
-    const fg_case *value = judgement->value;
-    int64_t picks[NAIVE_EXPERTS], smallest = -1;
-    char why[256] = "";
-    pick_experts(value, picks);
+/* The expert with the fewest rows, but some; -1 when there are none. */
+static int64_t smallest_expert(const fg_case *value) {
+    int64_t smallest = -1;
     for (int64_t e = 0; e < value->problem.experts; e++) {
-        FG_TRY(judge_expert(judgement, comparison, oracle, e, result));
-        if (chosen(value, e, picks) && why[0] == '\0') {
-            FG_TRY(doubt(judgement, spec, oracle, e, why, sizeof why));
-        }
         if (value->splits[e] > 0 && (smallest < 0 || value->splits[e] < value->splits[smallest])) {
             smallest = e;
         }
     }
-    if (why[0] != '\0') {
-        mistrust(result, "oracle", why);
-        return FG_STATUS_OK;
-    }
-    if (value->data != FG_DATA_NORMAL && smallest >= 0) {
-        FG_TRY(fg_oracle_expert(oracle, smallest));
-        FG_TRY(check_neutral(spec, oracle, smallest, why, sizeof why));
-        if (why[0] != '\0') {
-            mistrust(result, "data", why);
+    return smallest;
+}
+
+static fg_status judge_experts(const fg_mlp_judgement *judgement, const fg_oracle_spec *spec,
+                               fg_comparison *comparison, fg_oracle *oracle, fg_result *result) {
+    const fg_case *value = judgement->value;
+    int64_t picks[NAIVE_EXPERTS];
+    int64_t again = value->data != FG_DATA_NORMAL ? smallest_expert(value) : -1;
+    char contradiction[256] = "", unfit[256] = "";
+    pick_experts(value, picks);
+    for (int64_t e = 0; e < value->problem.experts; e++) {
+        FG_TRY(judge_expert(judgement, comparison, oracle, e, result));
+        if (chosen(value, e, picks) && contradiction[0] == '\0') {
+            FG_TRY(doubt(judgement, spec, oracle, e, contradiction, sizeof contradiction));
         }
+        if (e == again) {
+            double began = fg_clock_seconds();
+            FG_TRY(check_neutral(spec, oracle, e, unfit, sizeof unfit));
+            result->seconds_reference += fg_clock_seconds() - began;
+        }
+    }
+    if (contradiction[0] != '\0') {
+        fg_mlp_mistrust(result, "oracle", contradiction);
+    } else if (unfit[0] != '\0') {
+        fg_mlp_mistrust(result, "data", unfit);
     }
     return FG_STATUS_OK;
-}
-
-static void report_numbers(const fg_mlp_judgement *judgement, const fg_comparison *comparison,
-                           fg_result *result) {
-    int worst = FG_OUT_Y;
-    int64_t bad = 0;
-    for (int output = 0; output < FG_OUTPUTS; output++) {
-        const fg_finding *finding = &comparison->findings[output];
-        bad += finding->bad;
-        if (!(finding->ratio <= comparison->findings[worst].ratio)) {
-            worst = output;
-        }
-    }
-    const fg_finding *finding = &comparison->findings[worst];
-    const char *name = comparison->rule == FG_COMPARE_EXACT ? "exact" : "bound";
-    char words[160] = "", cause[160] = "";
-    if (finding->compared > 0) {
-        fg_finding_words(finding, worst, comparison->rule, words, sizeof words);
-    }
-    if (bad > 0) {
-        fg_diagnosis_words(judgement->value, judgement->tensors, worst, finding, cause,
-                           sizeof cause);
-    }
-    fg_result_check(result, name, bad > 0 ? FG_CHECK_FAIL : FG_CHECK_PASS, finding->ratio,
-                    FG_FAULT_NUMERIC, "%s%s%s", words, cause[0] != '\0' ? "; " : "", cause);
-}
-
-/* Whether rounding errors of an output are its own: 16 bits, or float32 all the way through an
- * accumulator that rounds to nearest. A float32 gradient of 16-bit operands carries their errors,
- * hundreds of its ulps and alike along a row. */
-static int bias_means(const fg_mlp_judgement *judgement, const fg_tensor *view) {
-    return fg_dtype_size((fg_dtype)view->dtype) <= 2 ||
-           (judgement->value->problem.dtype == FG_F32 && !judgement->traits->accumulator_truncates);
-}
-
-static void report_bias(const fg_mlp_judgement *judgement, const fg_comparison *comparison,
-                        fg_result *result) {
-    int worst = -1;
-    for (int32_t i = 0; i < judgement->target_count; i++) {
-        int output = judgement->targets[i].output;
-        const fg_bias *bias = &comparison->findings[output].bias;
-        const fg_tensor *view = fg_tensors_view(judgement->tensors, judgement->targets[i].buffer);
-        if (bias->count < FG_BIAS_LEAST || !bias_means(judgement, view)) {
-            continue;
-        }
-        if (fg_bias_fails(bias)) {
-            fg_result_check(result, "bias", FG_CHECK_FAIL, fg_bias_z(bias), FG_FAULT_NUMERIC,
-                            "%s: mean signed error %.4f ulp of %s, z = %.1f over %" PRId64
-                            " elements: not rounded to nearest, or arithmetic a little off",
-                            fg_output_name(output), fg_bias_mean(bias),
-                            fg_dtype_name((fg_dtype)view->dtype), fg_bias_z(bias), bias->count);
-            return;
-        }
-        worst = worst < 0 ? output : worst;
-    }
-    if (worst >= 0) {
-        const fg_bias *bias = &comparison->findings[worst].bias;
-        fg_result_check(result, "bias", FG_CHECK_PASS, 0, FG_FAULT_NUMERIC,
-                        "%s: mean %.4f ulp, z = %.1f", fg_output_name(worst), fg_bias_mean(bias),
-                        fg_bias_z(bias));
-    }
-}
-
-/* Elements compared are those owed, and enough of them say something. */
-static void report_evidence(const fg_mlp_judgement *judgement, const fg_comparison *comparison,
-                            fg_result *result) {
-    const fg_case *value = judgement->value;
-    int64_t owed = 0, compared = 0;
-    for (int32_t i = 0; i < judgement->target_count; i++) {
-        owed += fg_comparison_owed(&value->problem, value->splits, judgement->targets[i].output);
-    }
-    char why[160] = "";
-    for (int output = 0; output < FG_OUTPUTS; output++) {
-        const fg_finding *finding = &comparison->findings[output];
-        compared += finding->compared;
-        if (fg_finding_thin(finding) && !value->zeros_expected && why[0] == '\0') {
-            snprintf(why, sizeof why,
-                     "evidence too thin: %s has %" PRId64 " expected elements that are not 0 of "
-                     "%" PRId64,
-                     fg_output_name(output), finding->nonzero, finding->with_tokens);
-        }
-    }
-    result->elements_compared += compared;
-    result->elements_owed += owed;
-    judgement->tensors->touched += compared;
-    if (compared != owed) {
-        snprintf(why, sizeof why, "compared %" PRId64 " elements, owed %" PRId64, compared, owed);
-    } else if (owed == 0 && !value->zeros_expected) {
-        snprintf(why, sizeof why, "no element was compared");
-    }
-    if (why[0] != '\0' && result->state == FG_STATE_PASS) {
-        mistrust(result, "evidence", why);
-    }
 }
 
 static int64_t longest_row(const fg_case *value) {
@@ -264,11 +170,7 @@ fg_status fg_mlp_judge(const fg_mlp_judgement *judgement, uint32_t mask, fg_resu
     if (status == FG_STATUS_OK) {
         status = judge_experts(judgement, &spec, &comparison, oracle, result);
         if (status == FG_STATUS_OK && result->state != FG_STATE_MISTRUSTED) {
-            report_numbers(judgement, &comparison, result);
-            if (rule == FG_COMPARE_BOUND) {
-                report_bias(judgement, &comparison, result);
-            }
-            report_evidence(judgement, &comparison, result);
+            status = fg_mlp_verdict(judgement, &spec, &comparison, result);
         }
         fg_comparison_close(&comparison);
     }

@@ -201,6 +201,41 @@ static fg_status run_with_tensors(mlp_run *run, fg_client *client, fg_result *re
     return status;
 }
 
+/* Moves the result's checks of a name behind `count` sorted ones; returns how many there are then.
+ */
+static int32_t take_checks(fg_result *result, const char *name, int32_t count,
+                           fg_check sorted[FG_CHECKS]) {
+    for (int32_t k = 0; k < result->check_count; k++) {
+        fg_check *check = &result->checks[k];
+        if (check->name[0] != '\0' && (name == NULL || strcmp(check->name, name) == 0)) {
+            sorted[count++] = *check;
+            check->name[0] = '\0';
+        }
+    }
+    return count;
+}
+
+/* Puts the checks in the order of their meaning; one that was planned and did not run says so.
+ * Others (calls, contract, oracle, data, evidence) stand behind. */
+static void order_checks(const fg_case *value, fg_result *result) {
+    int normal = value->data == FG_DATA_NORMAL;
+    const char *const order[] = {"memory", normal ? "bound" : "exact", normal ? "bias" : NULL,
+                                 "determinism"};
+    fg_check sorted[FG_CHECKS];
+    int32_t count = 0;
+    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
+        int32_t before = count;
+        count = order[i] != NULL ? take_checks(result, order[i], count, sorted) : count;
+        if (count == before && order[i] != NULL && result->check_count < FG_CHECKS) {
+            fg_result_check(result, order[i], FG_CHECK_NOT_RUN, 0, FG_FAULT_NONE, "not run");
+            count = take_checks(result, order[i], count, sorted);
+        }
+    }
+    count = take_checks(result, NULL, count, sorted);
+    memcpy(result->checks, sorted, (size_t)count * sizeof sorted[0]);
+    result->check_count = count;
+}
+
 fg_status fg_run_mlp(fg_client *client, const fg_case *value, fg_result *result) {
     double began = fg_clock_seconds();
     mlp_run run = {.calls = {.client = client, .value = value, .result = result}};
@@ -213,6 +248,7 @@ fg_status fg_run_mlp(fg_client *client, const fg_case *value, fg_result *result)
         if (fg_client_alive(client)) {
             (void)fg_client_kernel_destroy(client, run.calls.kernel);
         }
+        order_checks(value, result);
     }
     result->seconds_backend = fg_client_seconds(client);
     result->seconds = fg_clock_seconds() - began;

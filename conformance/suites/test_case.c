@@ -243,6 +243,7 @@ Test(case_errors, extents_out_of_range_are_refused) {
         (void)snprintf(line, sizeof line, "mlp E=2 H=8 T=1 F=%s", width);
         refused(line, "column 19", "1 to 1048576");
     }
+    refused("mlp H=1048576 F=1048576 E=1024 T=1", "column 27", "at most 2^37");
     refused("mlp E=2 H=8 F=8 T=-4", "column 19", "0 to");
     refused("mlp E=2 H=8 F=8 T=1 align=0", "column 27", "1 to 4096");
 }

@@ -152,6 +152,27 @@ Test(judge, one_wrong_element_of_any_output_fails) {
     }
 }
 
+Test(judge, a_broken_bound_prints_its_terms) {
+    bench on;
+    set_up(&on, lines[1], nearest);
+    disturb(&on, FG_BUFFER_GRAD + FG_W2, 3, 64);
+    fg_result result = judge(&on);
+    const char *terms = strstr(result.reason, "; terms of d at its largest: sum ");
+    cr_assert(terms != NULL && strstr(terms, "operands ") != NULL, "%s", result.reason);
+    cr_assert(strtod(terms + strlen("; terms of d at its largest: sum "), NULL) > 0);
+    fg_tensors_destroy(on.tensors);
+}
+
+Test(judge, a_nan_is_worse_than_any_number) {
+    bench on;
+    set_up(&on, lines[1], nearest);
+    disturb(&on, FG_BUFFER_GRAD + FG_X, 3, NAN);
+    disturb(&on, FG_BUFFER_GRAD + FG_W2, 3, 64);
+    fg_result result = judge(&on);
+    cr_assert(strstr(result.reason, "dx expert 0 row 0") != NULL, "%s", result.reason);
+    fg_tensors_destroy(on.tensors);
+}
+
 static double truncated(fg_dtype dtype, double v) {
     double rounded = fg_dtype_round(dtype, v);
     return fabs(rounded) > fabs(v) ? rounded - copysign(fg_dtype_ulp(dtype, v), v) : rounded;
