@@ -25,11 +25,12 @@ echo "lint: clang-tidy"
 printf '%s\0' "$@" | xargs -0 -n 1 -P "$jobs" sh -c 'clang-tidy --quiet "$@" -- '"${flags[*]}" tidy 2>&1 |
     sed -E '/^[0-9]+ warnings? generated/d' || failed+=(clang-tidy)
 
+# legacyUninitvar takes an initialized array of functions for an uninitialized one.
 echo "lint: cppcheck"
 cppcheck --quiet -j "$jobs" --std=c11 --enable=warning,performance,portability -D_GNU_SOURCE -I. \
-    '-DTest(suite,name,...)=void suite##_##name(void)' '-DTestSuite(...)=' \
-    --inline-suppr --suppress=missingIncludeSystem --suppress=normalCheckLevelMaxBranches \
-    --error-exitcode=1 "$@" || failed+=(cppcheck)
+    '-DTest(suite,name,...)=void suite##_##name(void)' '-DTestSuite(...)=' --inline-suppr \
+    --suppress=missingIncludeSystem --suppress=legacyUninitvar --error-exitcode=1 "$@" ||
+    failed+=(cppcheck)
 
 if ((${#failed[@]})); then
     echo "lint: findings of: ${failed[*]}" >&2
