@@ -39,7 +39,8 @@ CLI += bench_fuser bench_hits bench_report bench_rig null_backend
 # Criterion suites, conformance/suites/test_NAME.c each.
 SUITES := status alloc dtype tensor problem recipe
 SUITES += activation oracle oracle_spec bound golden safetensors
-SUITES += fuser fuser_plans fuser_state fuser_memory fuser_threads fusion plan_key plan_store bench_fuser
+SUITES += fuser fuser_plans fuser_state fuser_memory fuser_runs fuser_threads
+SUITES += fusion plan_key plan_store bench_fuser
 SUITES += host_backend reference_backend float_parts
 SUITES += plan_cache boundary recompute model run_executor executor_faults recorder
 SUITES += shm protocol protocol_args journal report worker client_executor client_backend schedule cli resume

@@ -1,4 +1,5 @@
 #include "conformance/suites/fuser_asserts.h"
+#include "fuser/fuser_executor.h"
 
 static fuser_rig rig;
 static fg_recipe none;
@@ -214,6 +215,10 @@ Test(fuser, a_missing_operand_is_named_and_counts_nothing, .init = set_up, .fini
     }
     rig.in.splits = NULL;
     cr_assert_eq(rig_forward(&rig, &none, FG_NO_GRAD, 0, &context), FG_STATUS_INVALID);
+    rig.in.splits = &rig.splits;
+    cr_assert_eq(
+        rig.api->forward(rig.executor, FG_NO_GRAD, &none, 0, &rig.in, NULL, NULL, NULL, &context),
+        FG_STATUS_INVALID);
     cr_assert_eq(rig_counters(&rig).state_resets, 0);
     cr_assert_eq(rig_counters(&rig).plans_built, 0);
 }
@@ -255,6 +260,39 @@ Test(fuser, wrong_options_are_refused, .init = set_up) {
     rig.options = good;
     rig.problem.hidden = 0;
     cr_assert_eq(rig_create(&rig), FG_STATUS_INVALID);
+}
+
+Test(fuser, a_backward_without_dy_or_grads_is_refused, .init = set_up, .fini = tear_down) {
+    must_create(&rig);
+    fg_context *context = must_forward(&rig, &none, FG_BIT(FG_X));
+    cr_assert_eq(rig.api->backward(rig.executor, context, NULL, rig.grad_pointers, 0),
+                 FG_STATUS_INVALID);
+    cr_assert_eq(rig.api->backward(rig.executor, context, &rig.dy, NULL, 0), FG_STATUS_INVALID);
+    rig.api->context_release(rig.executor, context);
+}
+
+Test(fuser, another_abi_is_refused) {
+    const fg_executor_api *api = NULL;
+    cr_assert_eq(fg_fuser_executor_entry(FG_EXECUTOR_ABI + 1, NULL, &api), FG_STATUS_ABI);
+    cr_assert_null(api);
+}
+
+Test(fuser, an_error_of_traits_or_supports_is_the_calls, .init = set_up, .fini = tear_down) {
+    fg_context *context = NULL;
+    must_create(&rig);
+    tiny.fail_traits = FG_STATUS_UNAVAILABLE;
+    cr_assert_eq(rig_forward(&rig, &none, FG_NO_GRAD, 0, &context), FG_STATUS_UNAVAILABLE);
+    cr_assert_eq(tiny.devices_open, 0);
+    tiny.fail_traits = FG_STATUS_OK;
+    tiny.fail_supports = FG_STATUS_DEVICE_LOST;
+    cr_assert_eq(rig_forward(&rig, &none, FG_NO_GRAD, 0, &context), FG_STATUS_DEVICE_LOST);
+    tiny.fail_supports = FG_STATUS_OK;
+    tiny.fail_create = 1;
+    cr_assert_eq(rig_forward(&rig, &none, FG_NO_GRAD, 0, &context), FG_STATUS_UNSUPPORTED);
+    tiny.fail_create = 0;
+    must_infer(&rig, &none);
+    check_counts(&rig, 1, 1);
+    cr_assert_eq(rig_counters(&rig).kernels_created, 1);
 }
 
 Test(fuser, operands_on_two_devices_are_refused_by_name, .init = set_up, .fini = tear_down) {

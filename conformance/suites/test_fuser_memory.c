@@ -46,11 +46,12 @@ Test(fuser_memory, a_call_repeated_on_one_stream_allocates_nothing) {
         for (int i = 0; i < 3; i++) { // until each size has found its buffer
             use_everything(&delayed);
         }
-        const int64_t before = fg_alloc_calls();
+        const int64_t before = fg_alloc_calls(), on_device = tiny.allocations;
         for (int i = 0; i < 10; i++) {
             use_everything(&delayed);
         }
         cr_assert_eq(fg_alloc_calls(), before);
+        cr_assert_eq(tiny.allocations, on_device);
         must_destroy(&rig);
     }
 }

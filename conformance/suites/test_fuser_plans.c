@@ -118,6 +118,15 @@ Test(fuser_plans, one_option_of_the_same_kind_is_a_plan_per_mode_and_a_reset, .i
     check_counts(&rig, 6, 3);
 }
 
+Test(fuser_plans, an_unchanged_recipe_asks_the_backend_nothing, .init = open_rig,
+     .fini = close_rig) {
+    must_train(&rig, &current, ALL_INPUTS);
+    const long long asked = tiny.supports_calls;
+    cr_assert_eq(asked, 6, "each run of basic ops once");
+    alternate(&current, ROUNDS);
+    cr_assert_eq(tiny.supports_calls, asked);
+}
+
 Test(fuser_plans, the_history_length_is_a_reset_and_no_plan, .init = open_rig, .fini = close_rig) {
     alternate(&delayed, ROUNDS);
     check_counts(&rig, 2, 1);

@@ -86,13 +86,16 @@ static void device_close(fg_device *device) {
 static fg_status traits(fg_device *device, fg_traits *out) {
     (void)device;
     *out = tiny.traits;
-    return FG_STATUS_OK;
+    return tiny.fail_traits;
 }
 
 static fg_status supports(fg_device *device, const fg_problem *problem, const fg_recipe *recipe,
                           char reason[FG_REASON_SIZE]) {
     (void)device;
     tiny.supports_calls++;
+    if (tiny.fail_supports != FG_STATUS_OK) {
+        return tiny.fail_supports;
+    }
     if (tiny.refused_recipe == recipe->kind) {
         snprintf(reason, FG_REASON_SIZE, "tiny has no such recipe");
         return FG_STATUS_UNSUPPORTED;
@@ -255,8 +258,7 @@ static void put(const fg_backward_args *args, int which, int64_t row, int is_fir
 }
 
 /* Where the gradient of y1 or h goes or comes from. */
-static float *middle_grad(const fg_tensor *tensor, void *scratch, int64_t t, float *own) {
-    (void)scratch;
+static float *middle_grad(const fg_tensor *tensor, int64_t t, float *own) {
     return tensor != NULL ? at(tensor, t) : own;
 }
 
@@ -266,8 +268,8 @@ static void backward_row(const fg_kernel *kernel, const fg_backward_args *args, 
     void *saved = kernel->problem.op_count == 3 ? (void *)(uintptr_t)args->saved : NULL;
     const int64_t rows = args->in->rows;
     float own_dh = 0, own_dy1 = 0;
-    float *dh = middle_grad(args->dh, args->scratch, t, &own_dh);
-    float *dy1 = middle_grad(args->dy1, args->scratch, t, &own_dy1);
+    float *dh = middle_grad(args->dh, t, &own_dh);
+    float *dy1 = middle_grad(args->dy1, t, &own_dy1);
     const float *y1 = middle(args->y1, saved, args->scratch, rows, 0, t);
     const float *h = middle(args->h, saved, args->scratch, rows, 1, t);
     int adds_p = 0;

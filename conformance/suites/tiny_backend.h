@@ -34,7 +34,8 @@ typedef struct tiny_state {
     int32_t refused_recipe; /* -1, or a kind that it refuses on every run */
     int32_t fail_forward_at, fail_backward_at; /* op whose kernel fails, -1 none */
     int32_t fail_create;
-    void (*in_forward)(void); /* called inside a forward, or NULL */
+    fg_status fail_traits, fail_supports; /* what these return when it is not FG_STATUS_OK */
+    void (*in_forward)(void);             /* called inside a forward, or NULL */
     fg_traits traits;
     atomic_int kernels_alive, devices_open;
     atomic_llong supports_calls, allocations;
