@@ -45,7 +45,7 @@ SUITES += host_backend reference_backend float_parts
 SUITES += plan_cache boundary recompute model run_executor executor_faults recorder
 SUITES += shm protocol protocol_args journal report worker client_executor client_backend schedule cli resume
 SUITES += plain_plugin
-SUITES += case suite_pr data tensors comparison judge run_mlp self_test explain
+SUITES += case suite_pr data tensors comparison judge diagnosis run_mlp self_test explain
 # Objects that several suites share (test doubles), conformance/suites/NAME.c.
 SUITE_PARTS :=
 SUITE_PARTS += naive_mlp oracle_case float_mlp
