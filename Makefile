@@ -71,7 +71,7 @@ EXECUTOR_MUTANTS := backward_newest_plan boundary_from_cached_plan current_devic
 EXECUTOR_MUTANTS += option_by_address option_missing_from_key plan_rebuilt_on_mode_change
 EXECUTOR_MUTANTS += saved_overwritten_by_nograd state_reset_on_plan_choice
 # Plugins that wrap an executor of ours and link it.
-EXECUTOR_PLUGINS := one_slot_executor
+EXECUTOR_PLUGINS := one_slot_executor bare_executor
 
 WARNINGS := -Wall -Wextra -Wconversion -Wshadow -Wvla -Werror
 CPPFLAGS := -I. -D_GNU_SOURCE

@@ -164,6 +164,8 @@ fg_status fg_exec_env_remote(fg_client *client, int32_t recorder, fg_exec_env *o
         fg_free(state);
         return status;
     }
+    /* What this side hands out is host memory; the worker copies it for a device. */
+    traits.memory = FG_MEMORY_HOST;
     (void)pthread_mutex_init(&state->lock, NULL);
     *out = (fg_exec_env){.api = &state->api,
                          .options = {.struct_size = sizeof(fg_executor_options),

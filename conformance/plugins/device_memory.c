@@ -1,6 +1,7 @@
 /* A test backend: `host` behind memory that the host cannot touch. Its addresses lie far above
  * those of the process, so that a worker that passes its own, or reads these, is found out. */
 
+#include "conformance/plugins/tell.h"
 #include "contract/backend.h"
 #include "reference/host_backend.h"
 
@@ -85,16 +86,44 @@ static fg_status supports(fg_device *device, const fg_problem *problem, const fg
 static fg_status kernel_create(fg_device *device, const fg_problem *problem,
                                const fg_recipe *recipe, fg_kernel **out) {
     latest = in_one_tensor(problem);
+    tell("kernel_create");
     return right->kernel_create(device, &latest, recipe, out);
 }
 
+static fg_status device_open(int32_t index, fg_device **out) {
+    tell("device_open");
+    return right->device_open(index, out);
+}
+
+static void device_close(fg_device *device) {
+    tell("device_close");
+    right->device_close(device);
+}
+
+static fg_status stream_create(fg_device *device, fg_stream *out) {
+    tell("stream_create");
+    return right->stream_create(device, out);
+}
+
+static void stream_destroy(fg_device *device, fg_stream stream) {
+    tell("stream_destroy");
+    right->stream_destroy(device, stream);
+}
+
+static void kernel_destroy(fg_kernel *kernel) {
+    tell("kernel_destroy");
+    right->kernel_destroy(kernel);
+}
+
 static fg_status mem_alloc(fg_device *device, size_t bytes, void **out) {
+    tell("mem_alloc");
     fg_status status = right->mem_alloc(device, bytes, out);
     *out = status == FG_STATUS_OK ? far_address(*out) : NULL;
     return status;
 }
 
 static void mem_free(fg_device *device, void *pointer) {
+    tell("mem_free");
     right->mem_free(device, near_address(pointer));
 }
 
@@ -151,6 +180,11 @@ fg_status fg_backend_entry(uint32_t abi, const fg_host *host, const fg_backend *
     }
     table = *right;
     table.name = "device_memory";
+    table.device_open = device_open;
+    table.device_close = device_close;
+    table.stream_create = stream_create;
+    table.stream_destroy = stream_destroy;
+    table.kernel_destroy = kernel_destroy;
     table.traits = traits;
     table.supports = supports;
     table.kernel_create = kernel_create;

@@ -254,6 +254,14 @@ Test(cli, a_report_says_what_ran_on_what) {
     cr_assert_eq(json_integer_value(json_object_get(report, "elements")),
                  json_integer_value(json_object_get(report, "elements_owed")));
     cr_assert_gt(json_integer_value(json_object_get(report, "elements")), 0);
+    size_t index;
+    const json_t *one;
+    json_array_foreach(json_object_get(report, "capabilities"), index, one) {
+        int quantized = strcmp(member(one, "name"), "recipe=current") == 0 ||
+                        strcmp(member(one, "name"), "recipe=delayed") == 0;
+        cr_assert_eq(json_is_true(json_object_get(one, "claimed")), !quantized, "%s",
+                     member(one, "name"));
+    }
     json_decref(report);
     char *junit = fg_file_text(folder, "junit.xml"), *summary = fg_file_text(folder, "summary.md");
     cr_assert_not_null(strstr(junit, "<testcase"));

@@ -3,6 +3,8 @@
 
 #include <criterion/criterion.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { EXPERTS = 3, ROWS = 8, WIDTH = 32, BYTES = 1 << 20 };
@@ -195,4 +197,57 @@ Test(client_backend, time_inside_the_backend_is_told_once) {
     cr_assert(seconds > 0 && seconds < 10, "%g s", seconds);
     cr_assert_eq(fg_client_seconds(at.client), 0.0);
     bench_close(&at);
+}
+
+/* Lines of a diary that are a word. */
+static int told(const char *diary, const char *word) {
+    int count = 0;
+    size_t length = strlen(word);
+    for (const char *at = diary; at != NULL && *at != '\0'; at = strchr(at, '\n') + 1) {
+        count += strncmp(at, word, length) == 0 && at[length] == '\n';
+    }
+    return count;
+}
+
+Test(client_backend, an_orderly_end_gives_everything_back) {
+    static const char *const pairs[][2] = {{"device_open", "device_close"},
+                                           {"kernel_create", "kernel_destroy"},
+                                           {"stream_create", "stream_destroy"},
+                                           {"mem_alloc", "mem_free"}};
+    static bench at;
+    char folder[256], path[300];
+    fg_folder_make(folder);
+    (void)snprintf(path, sizeof path, "%s/diary", folder);
+    (void)setenv("FUSEGATE_TEST_DIARY", path, 1);
+    bench_open(&at, fg_built("plugins/device_memory.so"), FG_WEIGHTS_POINTERS);
+    by_pointers(&at, &at.inputs[FG_W1]);
+    by_pointers(&at, &at.inputs[FG_W2]);
+    cr_assert_eq(bench_forward(&at), FG_STATUS_OK, "%s", fg_message());
+    bench_close(&at);
+    char *diary = fg_file_text(folder, "diary");
+    for (size_t p = 0; p < sizeof pairs / sizeof pairs[0]; p++) {
+        cr_assert_gt(told(diary, pairs[p][0]), 0, "%s", pairs[p][0]);
+        cr_assert_eq(told(diary, pairs[p][0]), told(diary, pairs[p][1]), "%s", diary);
+    }
+    free(diary);
+    fg_folder_remove(folder);
+}
+
+Test(client_backend, unsharing_frees_the_copy_in_device_memory) {
+    static bench at;
+    char folder[256], path[300];
+    fg_folder_make(folder);
+    (void)snprintf(path, sizeof path, "%s/diary", folder);
+    (void)setenv("FUSEGATE_TEST_DIARY", path, 1);
+    bench_open(&at, fg_built("plugins/device_memory.so"), FG_WEIGHTS_TENSOR);
+    cr_assert_eq(bench_forward(&at), FG_STATUS_OK, "%s", fg_message());
+    char *diary = fg_file_text(folder, "diary");
+    cr_assert_eq(told(diary, "mem_alloc") - told(diary, "mem_free"), 1);
+    free(diary);
+    cr_assert_eq(fg_client_unshare(at.client, &at.shm), FG_STATUS_OK);
+    diary = fg_file_text(folder, "diary");
+    cr_assert_eq(told(diary, "mem_alloc"), told(diary, "mem_free"));
+    free(diary);
+    bench_close(&at);
+    fg_folder_remove(folder);
 }

@@ -1,4 +1,5 @@
 #include "conformance/boundary_checks.h"
+#include "conformance/client_call.h"
 #include "conformance/passes.h"
 #include "conformance/plan_checks.h"
 #include "conformance/recompute_checks.h"
@@ -10,6 +11,7 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A worker with an executor, and a case on it. */
@@ -90,8 +92,8 @@ Test(client_executor, a_naive_executor_is_seen_through_a_worker) {
 }
 
 Test(client_executor, a_boundary_and_a_recompute_hold_through_a_worker) {
-    static const char *const backends[] = {"host", "reference"};
-    for (size_t b = 0; b < 2; b++) {
+    const char *const backends[] = {"host", "reference", fg_built("plugins/device_memory.so")};
+    for (size_t b = 0; b < sizeof backends / sizeof backends[0]; b++) {
         open_env(backends[b], "fuser", 0);
         open_case(FG_FIXTURE_LINE("boundary", "want=dx,dw2,dp"));
         cr_assert_eq(fg_boundary_checks(&at.set, &at.result), FG_STATUS_OK, "%s", fg_message());
@@ -243,4 +245,114 @@ Test(client_executor, a_dead_worker_is_a_status_of_every_call) {
     at.env.api->destroy(executor);
     close_case();
     close_env();
+}
+
+Test(client_executor, lists_have_serial_numbers) {
+    fg_recipe recipe = fg_recipe_default(FG_RECIPE_NONE);
+    fg_context *context = NULL;
+    open_env("host", "fuser", 0);
+    open_case(FG_FIXTURE_LINE("plan", ""));
+    fg_executor *executor = create();
+    const fg_tensor *y = &at.set.out->tensors[FG_INPUTS];
+    cr_assert_eq(at.env.api->plan_id(executor, FG_FORWARD), 0, "before the first call");
+    for (int mode = FG_NO_GRAD; mode <= FG_GRAD; mode++) {
+        int64_t before = at.env.api->plan_id(executor, FG_FORWARD);
+        cr_assert_eq(at.env.api->forward(executor, mode, &recipe, FG_BIT(FG_X), &at.set.data->in, y,
+                                         NULL, NULL, &context),
+                     FG_STATUS_OK, "%s", fg_message());
+        cr_assert_gt(at.env.api->plan_id(executor, FG_FORWARD), before);
+        cr_assert_gt(at.env.api->plan_id(executor, FG_BACKWARD), 0);
+        at.env.api->context_release(executor, context);
+    }
+    at.env.api->destroy(executor);
+    close_case();
+    close_env();
+}
+
+/* A call by hand, which the client's table would not make. */
+static fg_status say(const char *call, const char *key, int number) {
+    return fg_client_call(
+        at.client, json_pack("{s:s, s:i, s:i}", "call", call, "executor", 1, key, number), NULL);
+}
+
+Test(client_executor, what_was_released_is_gone_in_the_worker) {
+    fg_recipe recipe = fg_recipe_default(FG_RECIPE_NONE);
+    fg_context *context = NULL;
+    fg_token *token = NULL;
+    open_env("host", "fuser", 0);
+    open_case(FG_FIXTURE_LINE("plan", ""));
+    fg_executor *executor = create();
+    const fg_tensor *y = &at.set.out->tensors[FG_INPUTS];
+    cr_assert_eq(at.env.api->forward(executor, FG_NO_GRAD, &recipe, 0, &at.set.data->in, y, NULL,
+                                     &token, &context),
+                 FG_STATUS_OK, "%s", fg_message());
+    cr_assert_not_null(token);
+    cr_assert_eq(at.env.api->forward(executor, FG_GRAD, &recipe, FG_BIT(FG_X), &at.set.data->in, y,
+                                     token, NULL, &context),
+                 FG_STATUS_OK, "%s", fg_message());
+    at.env.api->token_release(executor, token);
+    at.env.api->context_release(executor, context);
+    int gone = 0;
+    for (int id = 1; id < 8; id++) {
+        json_t *request = json_pack("{s:s, s:i, s:i}", "call", "executor_token_release", "executor",
+                                    id, "token", 1);
+        gone += fg_client_call(at.client, request, NULL) == FG_STATUS_PROTOCOL;
+    }
+    cr_assert_eq(gone, 7, "a token is still there");
+    cr_assert_eq(say("executor_context_release", "context", 1), FG_STATUS_PROTOCOL);
+    at.env.api->destroy(executor);
+    cr_assert_eq(say("executor_step", "x", 0), FG_STATUS_PROTOCOL);
+    close_case();
+    close_env();
+}
+
+Test(client_executor, an_executor_may_lack_what_is_optional) {
+    fg_event events[4];
+    fg_run runs[FG_OP_COUNT];
+    open_env("host", fg_built("plugins/bare_executor.so"), 0);
+    open_case(FG_FIXTURE_LINE("plan", ""));
+    cr_assert_null(at.env.api->register_pass);
+    cr_assert_null(at.env.api->clear);
+    cr_assert_null(at.env.api->plan_runs);
+    cr_assert_null(at.env.api->events);
+    cr_assert_null(at.env.api->hook);
+    fg_executor *executor = create();
+    const fg_executor_api *all = fg_client_executor();
+    cr_assert_eq(all->clear(executor), FG_STATUS_UNSUPPORTED);
+    cr_assert_eq(all->hook(executor, "equal_hash", 1), FG_STATUS_UNSUPPORTED);
+    cr_assert_eq(all->register_pass(executor, FG_PASS_JOINT, fg_pass_from_name("identity"), NULL),
+                 FG_STATUS_UNSUPPORTED);
+    cr_assert_eq(all->plan_runs(executor, FG_FORWARD, runs), FG_NOT_GIVEN);
+    cr_assert_eq(all->events(executor, events, 4), FG_NOT_GIVEN);
+    at.env.api->destroy(executor);
+    close_case();
+    close_env();
+}
+
+Test(client_executor, an_orderly_end_takes_executors_and_their_streams_along) {
+    char folder[256], path[300];
+    fg_recipe recipe = fg_recipe_default(FG_RECIPE_NONE);
+    fg_context *context = NULL;
+    int created = 0, destroyed = 0;
+    fg_folder_make(folder);
+    (void)snprintf(path, sizeof path, "%s/diary", folder);
+    (void)setenv("FUSEGATE_TEST_DIARY", path, 1);
+    open_env(fg_built("plugins/device_memory.so"), "fuser", 0);
+    open_case(FG_FIXTURE_LINE("boundary", ""));
+    fg_executor *executor = create();
+    const fg_tensor *y = &at.set.out->tensors[FG_INPUTS];
+    cr_assert_eq(at.env.api->forward(executor, FG_GRAD, &recipe, FG_BIT(FG_X), &at.set.data->in, y,
+                                     NULL, NULL, &context),
+                 FG_STATUS_OK, "%s", fg_message());
+    close_case();
+    close_env();
+    char *diary = fg_file_text(folder, "diary");
+    for (const char *line = strtok(diary, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+        created += strcmp(line, "stream_create") == 0 || strcmp(line, "kernel_create") == 0;
+        destroyed += strcmp(line, "stream_destroy") == 0 || strcmp(line, "kernel_destroy") == 0;
+    }
+    cr_assert_gt(created, 1);
+    cr_assert_eq(created, destroyed);
+    free(diary);
+    fg_folder_remove(folder);
 }
