@@ -147,3 +147,18 @@ Test(recorder, memory_and_copies_are_those_of_reference) {
     recorder->device_close(device);
     cr_assert_eq(fg_alloc_live_total(), before);
 }
+
+Test(recorder, streams_of_another_device_are_refused) {
+    const fg_backend *recorder = NULL;
+    fg_device *devices[2] = {NULL, NULL};
+    fg_stream stream = NULL;
+    cr_assert_eq(fg_recorder_backend_entry(FG_BACKEND_ABI, NULL, &recorder), 0);
+    cr_assert_eq(recorder->device_open(0, &devices[0]), 0);
+    cr_assert_eq(recorder->device_open(1, &devices[1]), 0);
+    cr_assert_eq(recorder->stream_create(devices[0], &stream), 0);
+    cr_assert_eq(recorder->stream_sync(devices[0], stream), 0);
+    cr_assert_eq(recorder->stream_sync(devices[1], stream), FG_STATUS_DEVICE);
+    recorder->stream_destroy(devices[0], stream);
+    recorder->device_close(devices[0]);
+    recorder->device_close(devices[1]);
+}

@@ -253,12 +253,6 @@ static fg_status mlp_backward(const fg_kernel *kernel, const fg_backward_args *a
     return recorder.inner->mlp_backward(kernel->inner, &plain, inner_stream(stream));
 }
 
-static void saved_release(const fg_kernel *kernel, void *saved) {
-    if (recorder.inner->saved_release) {
-        recorder.inner->saved_release(kernel->inner, saved);
-    }
-}
-
 static const char *last_error(fg_device *device) {
     return recorder.inner->last_error(device->inner);
 }
@@ -283,7 +277,6 @@ static const fg_backend recorder_backend = {
     .kernel_sizes = kernel_sizes,
     .mlp_forward = mlp_forward,
     .mlp_backward = mlp_backward,
-    .saved_release = saved_release,
     .last_error = last_error,
 };
 
