@@ -169,13 +169,9 @@ int64_t fg_tensors_unwritten(fg_tensors *tensors, int number, char *where, size_
     return count;
 }
 
-static int64_t words_of(const fg_buffer *buffer) {
-    return buffer->view.ndim > 0 ? fg_tensor_count(&buffer->view) : (int64_t)(buffer->bytes / 4);
-}
-
 uint64_t fg_tensors_hash_buffer(fg_tensors *tensors, int number) {
     const fg_buffer *buffer = &tensors->buffers[number];
-    tensors->touched += words_of(buffer);
+    tensors->touched += fg_buffer_elements(buffer);
     return XXH3_64bits(tensors->shm.base + buffer->region, buffer->end - buffer->region);
 }
 
@@ -200,7 +196,7 @@ uint64_t fg_tensors_hash_elements(fg_tensors *tensors, int number) {
             hash, XXH3_64bits(tensors->shm.base + buffer->offset + span.offset, span.bytes)};
         hash = XXH3_64bits(pair, sizeof pair);
     }
-    tensors->touched += words_of(buffer);
+    tensors->touched += fg_buffer_elements(buffer);
     return hash;
 }
 

@@ -140,7 +140,7 @@ static void fill_words(fg_tensors *tensors, fg_buffer *buffer, uint32_t word) {
     buffer->poison = word;
 }
 
-static int64_t elements_of(const fg_buffer *buffer) {
+int64_t fg_buffer_elements(const fg_buffer *buffer) {
     return buffer->view.ndim > 0 ? fg_tensor_count(&buffer->view) : (int64_t)(buffer->bytes / 4);
 }
 
@@ -150,7 +150,7 @@ void fg_tensors_poison(fg_tensors *tensors, int number, fg_poison kind) {
     uint32_t nan = half ? 0x7dbf7dbf : 0x7fbf7fbf;
     if (buffer->present) {
         fill_words(tensors, buffer, kind == FG_POISON_NAN ? nan : 0x7b7b7b7b);
-        tensors->touched += elements_of(buffer);
+        tensors->touched += fg_buffer_elements(buffer);
     }
 }
 
@@ -173,7 +173,7 @@ static fg_status fill_constants(fg_tensors *tensors) {
             fill_splits(tensors);
         } else if (buffer->present && fg_tensor_count(&buffer->view) > 0) {
             FG_TRY(fg_data_fill(tensors->value, tensors->begin, i, &buffer->view));
-            tensors->touched += elements_of(buffer);
+            tensors->touched += fg_buffer_elements(buffer);
         }
     }
     return FG_STATUS_OK;

@@ -61,6 +61,9 @@ const fg_tensor *fg_tensors_view(const fg_tensors *tensors, int number);
 /* Address of a buffer of plain bytes (saved, scratch). */
 void *fg_tensors_bytes(const fg_tensors *tensors, int number);
 
+/* Elements of a buffer's view; four bytes are one where there is none. */
+int64_t fg_buffer_elements(const fg_buffer *buffer);
+
 /* Fills a buffer, its gaps and its guards. */
 void fg_tensors_poison(fg_tensors *tensors, int number, fg_poison kind);
 

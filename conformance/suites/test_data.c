@@ -262,6 +262,20 @@ Test(data_exact, every_intermediate_fits_8_digits) {
     }
 }
 
+Test(data_exact, one_gate_in_sixteen_is_off) {
+    static const char line[] = "mlp E=2 H=40 F=40 splits=20,5";
+    made x = make_line(line, FG_X), w1 = make_line(line, FG_W1);
+    for (int64_t r = 0; r < 25; r++) {
+        for (int64_t j = 0; j < 40; j++) {
+            double g = dot(row_of(&x, r), row_of(&w1, (r < 20 ? 0 : 80) + j), 40);
+            cr_assert(j % 16 == 5 ? g <= -1024 : g >= 48, "row %lld gate %lld: %g", (long long)r,
+                      (long long)j, g);
+        }
+    }
+    drop(&x);
+    drop(&w1);
+}
+
 Test(data_selection, every_intermediate_fits_8_digits) {
     static const char *const shapes[] = {"E=2 H=64 F=64", "E=3 H=40 F=40 layout=gate8",
                                          "E=2 H=96 F=40", "E=2 H=24 F=90"};
@@ -344,6 +358,35 @@ Test(data_selection, the_bytes_of_all_passes_name_every_place) {
         named += index[k] == k;
     }
     cr_assert_geq(named, ROWS * (HIDDEN - 2)); // every column but the anchors, which hold 1
+}
+
+/* Column of an expert's rows of x in which every row holds 1, the first of them. */
+static int64_t anchor_column(const made *x, int64_t expert) {
+    for (int64_t k = 0; k < x->cols; k++) {
+        int64_t ones = 0;
+        for (int64_t r = 0; r < x->value.splits[expert]; r++) {
+            ones += row_of(x, x->begin[expert] + r)[k] == 1;
+        }
+        if (ones == x->value.splits[expert]) {
+            return k;
+        }
+    }
+    return -1;
+}
+
+Test(data, the_anchor_is_another_coordinate_for_another_expert) {
+    for (int kind = 0; kind < 3; kind += 2) {
+        char line[128];
+        int64_t different = 0;
+        snprintf(line, sizeof line, "mlp E=8 H=64 F=64 T=320 data=%s seed=2", kinds[kind]);
+        made x = make_line(line, FG_X);
+        for (int64_t e = 0; e < 8; e++) {
+            cr_assert_geq(anchor_column(&x, e), 0, "%s", kinds[kind]);
+            different += e > 0 && anchor_column(&x, e) != anchor_column(&x, 0);
+        }
+        cr_assert_geq(different, 5, "%s", kinds[kind]);
+        drop(&x);
+    }
 }
 
 Test(data_order, is_a_permutation_of_every_length) {

@@ -369,6 +369,57 @@ Test(tensors, every_failing_allocation_comes_back) {
     cr_assert_geq(failed, 5);
 }
 
+Test(tensors, every_element_touched_is_counted) {
+    held on;
+    hold(&on, "mlp E=2 H=8 F=4 splits=3,2 T=8 strides=padded", 8, 2);
+    const struct {
+        int buffer;
+        int64_t elements;
+    } counts[] = {{FG_X, 64}, {FG_BUFFER_GRAD + FG_W1, 128}, {FG_BUFFER_SAVED, 250}};
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        int64_t before = on.tensors->touched;
+        fg_tensors_poison(on.tensors, counts[i].buffer, FG_POISON_NAN);
+        cr_assert_eq(on.tensors->touched - before, counts[i].elements);
+        (void)fg_tensors_hash_buffer(on.tensors, counts[i].buffer);
+        cr_assert_eq(on.tensors->touched - before, 2 * counts[i].elements);
+    }
+    fg_tensors_destroy(on.tensors);
+}
+
+/* Number of stretches of a walk, and the bytes in them. */
+static int64_t stretches(const held *on, int buffer, int padding, size_t *bytes) {
+    fg_span_walk walk = fg_tensors_walk(on->tensors, buffer, padding);
+    fg_span span;
+    int64_t count = 0;
+    *bytes = 0;
+    while (fg_span_next(&walk, &span)) {
+        count++;
+        *bytes += span.bytes;
+    }
+    return count;
+}
+
+Test(watch, rows_that_touch_are_walked_as_one_stretch) {
+    for (int padded = 0; padded < 2; padded++) {
+        held on;
+        size_t bytes = 0;
+        hold(&on,
+             padded ? "mlp E=3 H=8 F=4 splits=3,0,2 T=8 bias=1 strides=padded"
+                    : "mlp E=3 H=8 F=4 splits=3,0,2 T=8 bias=1",
+             8, 2);
+        cr_assert_eq(stretches(&on, FG_BUFFER_Y, 0, &bytes), padded ? 5 : 2);
+        cr_assert_eq(bytes, 5 * 8 * 2);
+        cr_assert_eq(stretches(&on, FG_BUFFER_Y, 1, &bytes), padded ? 8 : 1);
+        cr_assert_eq(bytes, 8 * 8 * 2);
+        cr_assert_eq(stretches(&on, FG_W1, 0, &bytes), padded ? 24 : 1);
+        cr_assert_eq(bytes, 24 * 8 * 2);
+        cr_assert_eq(stretches(&on, FG_B1, 0, &bytes), padded ? 3 : 1);
+        cr_assert_eq(stretches(&on, FG_P, 0, &bytes), 2);
+        cr_assert_eq(bytes, 5 * 4);
+        fg_tensors_destroy(on.tensors);
+    }
+}
+
 Test(tensors, destroying_nothing_is_allowed) {
     fg_tensors_destroy(NULL);
     cr_assert_eq(fg_alloc_live_total(), 0);
