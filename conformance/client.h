@@ -19,7 +19,8 @@ typedef struct fg_client_options {
 
 /* Starts a worker (the program fusegate-worker beside this one or in the folder above), and has it
  * load the backend and executor. A plugin that is missing, not a library or lacks its entry is
- * FG_STATUS_UNAVAILABLE; an unknown name FG_STATUS_NOT_FOUND with the nearest one. */
+ * FG_STATUS_UNAVAILABLE; an unknown name FG_STATUS_NOT_FOUND with the nearest one. The worker is
+ * killed when the thread that opened it ends. */
 fg_status fg_client_open(const fg_client_options *options, fg_client **out);
 void fg_client_close(fg_client *client);
 

@@ -8,6 +8,7 @@
 #include "conformance/cli/verb_list.h"
 #include "conformance/cli/verb_run.h"
 #include "conformance/protocol.h"
+#include "contract/alloc.h"
 #include <argp.h>
 #include <cblas.h>
 #include <stdio.h>
@@ -80,7 +81,13 @@ int main(int argc, char **argv) {
     for (size_t v = 0; v < VERBS; v++) {
         if (strcmp(argv[1], verbs[v].name) == 0) {
             int code = fg_options_parse(&verbs[v], argc - 1, argv + 1, &options);
-            return code >= 0 ? code : verbs[v].run(&options);
+            code = code >= 0 ? code : verbs[v].run(&options);
+            /* No fault of what was judged, so it changes no verdict; suites look for it. */
+            if (fg_alloc_live_total() > 0) {
+                (void)fprintf(stderr, "fusegate: %zu bytes were not given back\n",
+                              fg_alloc_live_total());
+            }
+            return code;
         }
     }
     return unknown_verb(argv[1]);

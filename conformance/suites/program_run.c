@@ -97,6 +97,7 @@ void fg_program_wait(fg_program *program, double seconds) {
     }
     while (waitpid(program->pid, &status, 0) < 0 && errno == EINTR) {
     }
+    cr_assert_null(strstr(program->error, "not given back"), "%s", program->error);
     program->code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
