@@ -5,6 +5,7 @@
 #include "conformance/recompute_checks.h"
 #include "conformance/suites/exec_fixture.h"
 #include "conformance/suites/program_run.h"
+#include "contract/alloc.h"
 
 #include <cblas.h>
 #include <criterion/criterion.h>
@@ -346,6 +347,9 @@ Test(client_executor, an_orderly_end_takes_executors_and_their_streams_along) {
                  FG_STATUS_OK, "%s", fg_message());
     close_case();
     close_env();
+    /* Only this side's handles go: the worker was never told. */
+    fg_free(context);
+    fg_free(executor);
     char *diary = fg_file_text(folder, "diary");
     for (const char *line = strtok(diary, "\n"); line != NULL; line = strtok(NULL, "\n")) {
         created += strcmp(line, "stream_create") == 0 || strcmp(line, "kernel_create") == 0;
