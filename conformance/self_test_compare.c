@@ -1,7 +1,5 @@
 #include "conformance/self_test_compare.h"
 
-#include "conformance/comparison.h"
-
 #include <math.h>
 #include <string.h>
 
@@ -9,6 +7,7 @@ enum { EXPERTS = 3, HIDDEN = 5, INTER = 4, ROWS = 7, LARGEST = EXPERTS * 2 * INT
 
 /* A small problem whose expected values are known without an oracle. */
 typedef struct stage {
+    fg_compare_fn compare;
     fg_problem problem;
     int64_t splits[EXPERTS], begin[EXPERTS + 1];
     fg_tensor view;
@@ -16,11 +15,6 @@ typedef struct stage {
     double value[EXPERTS][LARGEST], bound[LARGEST];
     fg_expected expected[EXPERTS];
 } stage;
-
-static fg_dtype type_of(const stage *on, int output) {
-    return output == FG_OUT_Y ? (fg_dtype)on->problem.dtype
-                              : fg_problem_grad_dtype(&on->problem, output);
-}
 
 /* Values with both signs and some zeros, each representable in any type. */
 static double value_at(int64_t i) {
@@ -44,10 +38,11 @@ static int by_token(int output) {
     return output == FG_X || output == FG_P || output == FG_BIAS_P || output == FG_OUT_Y;
 }
 
-static void stage_open(stage *on, fg_dtype dtype, int output) {
+static void stage_open(stage *on, fg_compare_fn compare, fg_dtype dtype, int output) {
     static const int64_t splits[EXPERTS] = {3, 0, 4};
     int64_t dims[FG_TENSOR_DIMS];
     memset(on, 0, sizeof *on);
+    on->compare = compare;
     on->problem = fg_problem_default(EXPERTS, HIDDEN, INTER);
     on->problem.dtype = on->problem.bias_dtype = on->problem.prob_dtype = (int32_t)dtype;
     on->problem.bias = on->problem.scale_bias = on->problem.separate_bias_scale = 1;
@@ -55,7 +50,8 @@ static void stage_open(stage *on, fg_dtype dtype, int output) {
     (void)fg_segments(&on->problem, on->splits, ROWS, on->begin);
     int32_t ndim =
         fg_problem_input_dims(&on->problem, output == FG_OUT_Y ? FG_X : output, ROWS, dims);
-    on->view = fg_tensor_tight(on->memory, type_of(on, output), -1, ndim, dims);
+    fg_dtype type = output == FG_OUT_Y ? dtype : fg_problem_grad_dtype(&on->problem, output);
+    on->view = fg_tensor_tight(on->memory, type, -1, ndim, dims);
     for (int64_t k = 0; k < LARGEST; k++) {
         on->bound[k] = 1e-6;
     }
@@ -74,11 +70,11 @@ static void stage_open(stage *on, fg_dtype dtype, int output) {
     }
 }
 
-static fg_status compare(const stage *on, fg_compare_rule rule, int output, fg_finding *out) {
+static fg_status compare_all(const stage *on, fg_compare_rule rule, int output, fg_finding *out) {
     fg_comparison comparison;
     FG_TRY(fg_comparison_open(rule, LARGEST, &comparison));
     for (int64_t e = 0; e < EXPERTS; e++) {
-        fg_comparison_expert(&comparison, output, e, on->splits[e], &on->expected[e], &on->view);
+        on->compare(&comparison, output, e, on->splits[e], &on->expected[e], &on->view);
     }
     *out = comparison.findings[output];
     fg_comparison_close(&comparison);
@@ -97,7 +93,7 @@ static fg_status plant(stage *on, fg_compare_rule rule, int output, int64_t expe
     fg_finding finding;
     int64_t cols = on->expected[expert].cols;
     set(on, expert, element, wrong);
-    FG_TRY(compare(on, rule, output, &finding));
+    FG_TRY(compare_all(on, rule, output, &finding));
     set(on, expert, element, on->value[expert][element]);
     ++*checks;
     int64_t row = on->view.ndim == 1 ? 0 : element / cols;
@@ -137,7 +133,7 @@ static fg_status check_right(stage *on, fg_compare_rule rule, int output, int64_
             }
         }
     }
-    FG_TRY(compare(on, rule, output, &finding));
+    FG_TRY(compare_all(on, rule, output, &finding));
     ++*checks;
     if (finding.bad != 0 || !(finding.ratio <= 1)) {
         return failed(on, rule, output, "right values, with -0 for 0, do not pass");
@@ -146,13 +142,13 @@ static fg_status check_right(stage *on, fg_compare_rule rule, int output, int64_
                                     : failed(on, rule, output, "not every element was compared");
 }
 
-fg_status fg_self_test_compare(int64_t *checks) {
+fg_status fg_self_test_compare(fg_compare_fn compare, int64_t *checks) {
     static const fg_dtype dtypes[] = {FG_F32, FG_F16, FG_BF16};
     for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0]; i++) {
         for (int output = 0; output < FG_OUTPUTS; output++) {
             for (int rule = FG_COMPARE_EXACT; rule <= FG_COMPARE_BOUND; rule++) {
                 stage on;
-                stage_open(&on, dtypes[i], output);
+                stage_open(&on, compare, dtypes[i], output);
                 FG_TRY(plant_all(&on, (fg_compare_rule)rule, output, checks));
                 FG_TRY(check_right(&on, (fg_compare_rule)rule, output, checks));
             }

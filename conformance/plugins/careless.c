@@ -48,6 +48,10 @@ static void other_bits(const fg_forward_args *args) {
     bytes(args->y)[0] = (unsigned char)(bytes(args->y)[0] ^ (calls++ & 1));
 }
 
+static void no_grad_only(const fg_forward_args *args) {
+    bytes(args->y)[0] = (unsigned char)(bytes(args->y)[0] ^ (args->saved == NULL));
+}
+
 static void saved(const fg_backward_args *args) {
     ((unsigned char *)(uintptr_t)args->saved)[0] ^= 1;
 }
@@ -74,9 +78,9 @@ static const struct {
     void (*forward)(const fg_forward_args *args);
     void (*backward)(const fg_backward_args *args);
 } deeds[] = {
-    {2, before_y, NULL},  {3, behind_y, NULL},        {4, padding_of_y, NULL}, {5, input, NULL},
-    {6, part_of_y, NULL}, {7, other_bits, NULL},      {8, NULL, saved},        {9, NULL, unwanted},
-    {10, NULL, scratch},  {11, NULL, other_gradient},
+    {2, before_y, NULL},  {3, behind_y, NULL},        {4, padding_of_y, NULL},  {5, input, NULL},
+    {6, part_of_y, NULL}, {7, other_bits, NULL},      {8, NULL, saved},         {9, NULL, unwanted},
+    {10, NULL, scratch},  {11, NULL, other_gradient}, {13, no_grad_only, NULL},
 };
 
 static fg_status mlp_forward(const fg_kernel *kernel, const fg_forward_args *args,

@@ -100,6 +100,8 @@ static void same_again(const fg_case *value) {
 }
 
 Test(case_language, repro_lines_of_every_suite_give_the_same_case) {
+    cr_assert_str_eq(fg_case_suite_name(0), "pr");
+    cr_assert(fg_case_suite_name(3) != NULL);
     for (int i = 0; fg_case_suite_name(i) != NULL; i++) {
         fg_case_list list = suite(fg_case_suite_name(i));
         cr_assert_gt(list.count, 0);

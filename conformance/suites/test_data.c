@@ -420,6 +420,29 @@ Test(data_exact, probabilities_are_powers_of_two_with_some_zeros) {
     drop(&p);
 }
 
+Test(data_exact, biases_are_small_integers_and_steps_of_gates) {
+    made b1 = make_line("mlp E=2 H=8 F=24 T=4 bias=1 layout=gate8", FG_B1);
+    made b2 = make_line("mlp E=2 H=80 F=8 T=4 bias=1", FG_B2);
+    const fg_problem *problem = &b1.value.problem;
+    double signs = 0, some = 0;
+    for (int64_t e = 0; e < 2; e++) {
+        for (int64_t j = 0; j < 24; j++) {
+            double gate = row_of(&b1, e)[fg_problem_gate_column(problem, j)];
+            double up = row_of(&b1, e)[fg_problem_linear_column(problem, j)];
+            cr_assert(fabs(gate) == 8 && fabs(up) == 1);
+            signs += gate > 0;
+        }
+        for (int64_t k = 0; k < 80; k++) {
+            double v = row_of(&b2, e)[k];
+            cr_assert(fabs(v) <= 4 && v == trunc(v));
+            some += v != 0;
+        }
+    }
+    cr_assert(signs > 10 && signs < 38 && some > 100);
+    drop(&b1);
+    drop(&b2);
+}
+
 Test(data_exact, old_gradients_are_integers) {
     made old = make_line("mlp E=2 H=24 F=8 T=4 wgrad=accumulate", FG_DATA_DW1);
     double largest = 0, sum = 0;

@@ -221,11 +221,12 @@ Test(judge, nothing_compared_is_mistrusted) {
 
 Test(judge, data_that_is_not_neutral_is_mistrusted) {
     bench on;
-    set_up(&on, lines[0], nearest);
+    set_up(&on, "mlp E=3 H=24 F=32 splits=9,0,5 bias=1 data=exact", nearest);
     on.traits.rounding = 0; // so that the naive loop agrees
     const fg_tensor *w1 = fg_tensors_view(on.tensors, FG_W1);
-    for (int64_t k = 0; k < w1->dims[1] * w1->dims[2]; k++) {
-        disturb(&on, FG_W1, k, 0.375); // the first expert's pre-activations get too many digits
+    int64_t count = w1->dims[1] * w1->dims[2];
+    for (int64_t k = 0; k < count; k++) {
+        disturb(&on, FG_W1, 2 * count + k, 0.375); // too many digits in the last expert
     }
     fg_result result = judge(&on);
     cr_assert_eq(result.state, FG_STATE_MISTRUSTED, "%s", result.reason);

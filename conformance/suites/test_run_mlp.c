@@ -184,6 +184,7 @@ Test(run_mlp, the_same_call_with_other_bits_is_found_within_a_round) {
 Test(run_mlp, without_declared_determinism_every_round_is_judged) {
     static const char *const lines[] = {"mlp E=7 H=16 F=16 T=20 data=exact",
                                         "mlp E=7 H=16 F=16 T=20 mode=recompute data=exact",
+                                        "mlp E=13 H=16 F=16 T=20 mode=recompute data=exact",
                                         "mlp E=11 H=16 F=16 T=20 first=dx data=exact"};
     cr_assert_eq(setenv("FUSEGATE_TEST_UNSURE", "1", 1), 0);
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
