@@ -45,6 +45,7 @@ SUITES += host_backend reference_backend float_parts
 SUITES += plan_cache boundary recompute model run_executor executor_faults recorder exec_parts
 SUITES += shm protocol protocol_args journal report worker client_executor client_backend schedule cli resume
 SUITES += plain_plugin
+SUITES += exact_sums
 SUITES += case suite_pr data tensors comparison judge diagnosis run_mlp self_test explain
 # Objects that several suites share (test doubles), conformance/suites/NAME.c.
 SUITE_PARTS :=
@@ -217,8 +218,8 @@ suites-mission: ## run the suites plan-cache, boundary and recompute on the embe
 
 mutants: ## wrap right implementations in each planted fault and print the kill table
 	@.ci/setup.sh build
-	@$(SUBMAKE) build $(BACKEND_MUTANT_SOS)
-	conformance/mutants/run_mutants.sh
+	@$(SUBMAKE) build mutant-plugins
+	build/kill-table conformance/mutants/mutants.tsv build/fusegate build/mutants
 
 asan: ## every suite under the address, leak and undefined-behaviour sanitizers
 	@.ci/setup.sh build

@@ -26,6 +26,25 @@ static float code_of(const fg_case *value, int64_t row, int64_t col, int bits) {
     return (float)(code != 0 ? code : mask + 1);
 }
 
+/* Bits of a code at a time. A weight gradient sums one term a row, of up to 2^(2 bits + 3): the
+ * more rows an expert has, the fewer bits keep sum |a||b| below 2^24 halves. */
+static int code_bits(const fg_case *value, int is_x) {
+    int64_t most = 0;
+    for (int64_t e = 0; e < value->problem.experts; e++) {
+        most = value->splits[e] > most ? value->splits[e] : most;
+    }
+    static const struct {
+        int64_t rows;
+        int bits, squared_bits; /* squared_bits: of an x that the activation squares */
+    } steps[] = {{96, 8, 4}, {1024, 6, 3}, {3072, 4, 3}, {INT64_MAX, 3, 2}};
+    int i = 0;
+    while (most > steps[i].rows) {
+        i++;
+    }
+    int squared = is_x && value->problem.activation == FG_ACT_SRELU;
+    return squared ? steps[i].squared_bits : steps[i].bits;
+}
+
 /* Coordinate of x that is 1 in every row. */
 static int64_t anchor_of(const fg_data_spot *spot, const fg_data_order *order) {
     return fg_data_order_at(order,
@@ -37,6 +56,7 @@ static void fill_tokens(const fg_data_spot *spot, int tensor, int64_t rows, int6
     const fg_problem *problem = &spot->value->problem;
     int is_x = tensor == FG_X, unary = problem->activation == FG_ACT_SRELU;
     int coded = is_x == codes_x(spot->value);
+    int bits = code_bits(spot->value, is_x);
     fg_data_order order = fg_data_order_of(spot, is_x ? FG_W1 : FG_W2);
     int64_t turns = (problem->hidden + problem->inter - 1) / problem->inter;
     for (int64_t row = 0; row < rows; row++) {
@@ -49,7 +69,7 @@ static void fill_tokens(const fg_data_spot *spot, int tensor, int64_t rows, int6
             if (place / problem->inter != row % turns) {
                 to[col] = 0;
             } else if (coded) {
-                to[col] = code_of(spot->value, spot->first_row + row, col, is_x && unary ? 4 : 8);
+                to[col] = code_of(spot->value, spot->first_row + row, col, bits);
             } else {
                 float sign = is_x && unary ? 1.0f : to[col];
                 to[col] = sign * (float)(1 << (((uint64_t)place + shifts) % 3));
