@@ -20,19 +20,21 @@ REFERENCE += oracle_load oracle_memory oracle_operand oracle_stage
 CUDA_HOST := cuda_absent
 FUSER := op fusion plan_key call_gate buffer_pool device_table recipe_state plan plan_cache
 FUSER += call_memory plan_run fuser plan_choice call_check fuser_call fuser_executor
-CONFORMANCE :=
-CONFORMANCE += case case_format case_key case_list case_parse case_splits case_suite case_word result
-CONFORMANCE += bias clock comparison data data_exact data_normal data_order data_random data_selection
-CONFORMANCE += diagnosis explain mlp_calls mlp_judge mlp_verdict naive_check run run_mlp tensor_span tensor_watch tensors
-CONFORMANCE += self_test self_test_blas self_test_compare self_test_convert
-CONFORMANCE += action passes
-CONFORMANCE += shm protocol protocol_fields protocol_maps protocol_args protocol_args_read
-CONFORMANCE += client client_process client_backend client_executor exec_env_remote
-CONFORMANCE += schedule record journal capability report report_json report_junit report_markdown report_terminal
-CONFORMANCE += exec_env exec_data exec_driver exec_set exec_watch executor_model
-CONFORMANCE += plan_checks plan_checks_forms plan_checks_random plan_checks_rows plan_checks_threads
-CONFORMANCE += boundary_checks exec_judge recompute_checks recompute_checks_moves run_executor
-CONFORMANCE += safetensors
+CONFORMANCE := clock run schedule
+CONFORMANCE += $(addprefix case/,action case case_format case_key case_list case_parse \
+	case_splits case_suite case_word)
+CONFORMANCE += $(addprefix tensors/,data data_exact data_normal data_order data_random \
+	data_selection tensors tensor_span tensor_watch safetensors)
+CONFORMANCE += $(addprefix judge/,bias comparison diagnosis explain naive_check mlp_calls \
+	mlp_judge mlp_verdict run_mlp self_test self_test_blas self_test_compare self_test_convert)
+CONFORMANCE += $(addprefix executor/,exec_data exec_driver exec_env exec_env_remote exec_judge \
+	exec_set exec_watch executor_model passes plan_checks plan_checks_forms plan_checks_random \
+	plan_checks_rows plan_checks_threads boundary_checks recompute_checks recompute_checks_moves \
+	run_executor)
+CONFORMANCE += $(addprefix process/,client client_backend client_executor client_process protocol \
+	protocol_args protocol_args_read protocol_fields protocol_maps shm)
+CONFORMANCE += $(addprefix report/,capability journal record report report_json report_junit \
+	report_markdown report_terminal result)
 WORKER := worker_main backend_calls executor_calls executor_queries loader recorder session session_memory state_guard
 CLI := fusegate_main options selection machine run_setup verb_run verb_list verb_explain verb_bench verb_backends
 CLI += bench_fuser bench_hits bench_report bench_rig null_backend
@@ -82,7 +84,7 @@ FLAGS_release := -O2
 FLAGS_debug := -O0
 FLAGS_asan := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
 FLAGS_tsan := -O1 -fsanitize=thread
-FLAGS_coverage := -O0 --coverage -fprofile-abs-path -fprofile-update=atomic
+FLAGS_coverage := -O0 --coverage -fprofile-abs-path
 FLAGS_clang := -O2
 ifeq ($(VARIANT),clang)
 CC := clang
@@ -126,7 +128,7 @@ $(O)/lists: FORCE
 	@echo '$(LIBRARY_O) $(PART_O)' | cmp -s - $@ || echo '$(LIBRARY_O) $(PART_O)' >$@
 
 # The suites travel inside the program.
-$(O)/conformance/case_suite.o: $(wildcard conformance/cases/*.case)
+$(O)/conformance/case/case_suite.o: $(wildcard conformance/cases/*.case)
 
 $(O)/libfusegate.a: $(LIBRARY_O) $(O)/lists
 	@rm -f $@

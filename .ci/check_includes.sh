@@ -16,8 +16,8 @@ conformance/suites/*   .*                                     criterion/.*|cblas
 conformance/mutants/*  .*                                     cblas[.]h|openblas_config[.]h|xxhash[.]h|jansson[.]h
 conformance/worker/*   .*                                     cblas[.]h|openblas_config[.]h|jansson[.]h|xxhash[.]h
 conformance/cli/*      .*                                     cblas[.]h|openblas_config[.]h|jansson[.]h|xxhash[.]h
-conformance/self_test*  (contract/.*|conformance/[^/]*|reference/oracle[.]h)  cblas[.]h
-conformance/*          (contract/.*|conformance/[^/]*|reference/oracle[.]h)  jansson[.]h|xxhash[.]h|Random123/.*
+conformance/judge/self_test*  (contract/.*|conformance/((case|tensors|judge|executor|process|report)/)?[^/]*|reference/oracle[.]h)  cblas[.]h
+conformance/*          (contract/.*|conformance/((case|tensors|judge|executor|process|report)/)?[^/]*|reference/oracle[.]h)  jansson[.]h|xxhash[.]h|Random123/.*
 contract/*             contract/.*                            -
 reference/*            (contract|reference)/.*                cblas[.]h|openblas_config[.]h
 cuda/*                 (contract|cuda)/.*                     cuda.*[.]h|cublas.*[.]h

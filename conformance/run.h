@@ -1,9 +1,9 @@
 #ifndef FG_CONFORMANCE_RUN_H
 #define FG_CONFORMANCE_RUN_H
 
-#include "conformance/case.h"
-#include "conformance/client.h"
-#include "conformance/result.h"
+#include "conformance/case/case.h"
+#include "conformance/process/client.h"
+#include "conformance/report/result.h"
 
 /* Runs one case on a worker and judges it: fills *result and returns FG_STATUS_OK whenever there is
  * a verdict, also a failure, a refusal or a dead worker (crash, timeout: the caller starts

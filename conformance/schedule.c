@@ -1,6 +1,6 @@
 #include "conformance/schedule.h"
 
-#include "conformance/client_process.h"
+#include "conformance/process/client_process.h"
 #include "contract/alloc.h"
 #include <errno.h>
 #include <poll.h>

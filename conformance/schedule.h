@@ -5,9 +5,9 @@
  * died is replaced for the next case. No case runs twice, but one that ends as `resource` (device
  * lost, out of memory): once more in a fresh worker, and if that ends so too it has failed. */
 
-#include "conformance/case.h"
-#include "conformance/client.h"
-#include "conformance/result.h"
+#include "conformance/case/case.h"
+#include "conformance/process/client.h"
+#include "conformance/report/result.h"
 
 typedef struct fg_schedule {
     const fg_case_list *cases;

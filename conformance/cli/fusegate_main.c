@@ -1,13 +1,13 @@
 /* The program fusegate: finds the verb and hands it its flags. */
 
-#include "conformance/case_word.h"
+#include "conformance/case/case_word.h"
 #include "conformance/cli/options.h"
 #include "conformance/cli/verb_backends.h"
 #include "conformance/cli/verb_bench.h"
 #include "conformance/cli/verb_explain.h"
 #include "conformance/cli/verb_list.h"
 #include "conformance/cli/verb_run.h"
-#include "conformance/protocol.h"
+#include "conformance/process/protocol.h"
 #include "contract/alloc.h"
 #include <argp.h>
 #include <cblas.h>

@@ -1,7 +1,7 @@
 #ifndef FG_CONFORMANCE_CLI_MACHINE_H
 #define FG_CONFORMANCE_CLI_MACHINE_H
 
-#include "conformance/report.h"
+#include "conformance/report/report.h"
 
 /* Writes what a report says of the machine: processor, OpenBLAS and its core, device. */
 void fg_machine_describe(fg_report *report);

@@ -1,6 +1,6 @@
 #include "conformance/cli/options.h"
 
-#include "conformance/case_word.h"
+#include "conformance/case/case_word.h"
 #include <argp.h>
 #include <errno.h>
 #include <math.h>

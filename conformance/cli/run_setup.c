@@ -2,8 +2,8 @@
 
 #include "conformance/cli/machine.h"
 #include "conformance/cli/selection.h"
-#include "conformance/client.h"
-#include "conformance/client_process.h"
+#include "conformance/process/client.h"
+#include "conformance/process/client_process.h"
 #include "contract/alloc.h"
 #include <stdio.h>
 #include <string.h>

@@ -5,8 +5,8 @@
  * there of an earlier one, and what the backend claims. */
 
 #include "conformance/cli/options.h"
-#include "conformance/journal.h"
-#include "conformance/report.h"
+#include "conformance/report/journal.h"
+#include "conformance/report/report.h"
 
 typedef struct fg_run_setup {
     fg_run_facts facts;

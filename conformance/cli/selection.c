@@ -1,6 +1,6 @@
 #include "conformance/cli/selection.h"
 
-#include "conformance/case_suite.h"
+#include "conformance/case/case_suite.h"
 #include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #ifndef FG_CONFORMANCE_CLI_SELECTION_H
 #define FG_CONFORMANCE_CLI_SELECTION_H
 
-#include "conformance/case.h"
+#include "conformance/case/case.h"
 
 /* Which cases a verb works on; texts are "" where they do not apply. */
 typedef struct fg_selection_request {

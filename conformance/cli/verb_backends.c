@@ -1,6 +1,6 @@
 #include "conformance/cli/verb_backends.h"
 
-#include "conformance/client.h"
+#include "conformance/process/client.h"
 #include <stdio.h>
 #include <string.h>
 

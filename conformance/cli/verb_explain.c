@@ -1,7 +1,7 @@
 #include "conformance/cli/verb_explain.h"
 
-#include "conformance/client.h"
-#include "conformance/explain.h"
+#include "conformance/judge/explain.h"
+#include "conformance/process/client.h"
 
 static int explain_case(const fg_case *value, const char *backend) {
     fg_client *client = NULL;

@@ -1,7 +1,7 @@
 #include "conformance/cli/verb_list.h"
 
-#include "conformance/capability.h"
 #include "conformance/cli/selection.h"
+#include "conformance/report/capability.h"
 #include <stdio.h>
 
 static void print_cases(const fg_case_list *cases) {

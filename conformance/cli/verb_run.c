@@ -2,11 +2,11 @@
 
 #include "conformance/cli/machine.h"
 #include "conformance/cli/run_setup.h"
-#include "conformance/client_process.h"
-#include "conformance/report_terminal.h"
+#include "conformance/judge/self_test.h"
+#include "conformance/process/client_process.h"
+#include "conformance/report/report_terminal.h"
 #include "conformance/run.h"
 #include "conformance/schedule.h"
-#include "conformance/self_test.h"
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 
 /* What suites of the executor share: environments in this process, and small cases. */
 
-#include "conformance/exec_set.h"
+#include "conformance/executor/exec_set.h"
 
 /* The fuser, or another executor, on the backend `recorder`, `reference` or `host`. */
 fg_status fg_exec_fixture_env(const char *backend, fg_executor_entry_fn executor, fg_exec_env *out);

@@ -6,7 +6,7 @@
 #define BLOCKS 20000
 #define EXECUTORS 4 /* at once */
 #define DEVICES 3   /* -1, 0, 1 */
-#define GUARD 256   /* bytes around every output of conformance/exec_data.h */
+#define GUARD 256   /* bytes around every output of conformance/executor/exec_data.h */
 
 /* What an executor keeps of a y that it will give again. */
 typedef struct kept_y {

@@ -1,4 +1,4 @@
-#include "conformance/boundary_checks.h"
+#include "conformance/executor/boundary_checks.h"
 #include "conformance/suites/exec_fixture.h"
 #include "conformance/suites/exec_starve.h"
 #include <criterion/criterion.h>

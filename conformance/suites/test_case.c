@@ -1,9 +1,9 @@
 /* The case language: text to case and back, splits by name, suites, and bad text. */
 
-#include "conformance/case_parse.h"
-#include "conformance/case_splits.h"
-#include "conformance/case_suite.h"
-#include "conformance/case_word.h"
+#include "conformance/case/case_parse.h"
+#include "conformance/case/case_splits.h"
+#include "conformance/case/case_suite.h"
+#include "conformance/case/case_word.h"
 #include "contract/alloc.h"
 #include <criterion/criterion.h>
 #include <stdio.h>

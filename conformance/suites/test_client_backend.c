@@ -1,4 +1,4 @@
-#include "conformance/client.h"
+#include "conformance/process/client.h"
 #include "conformance/suites/program_run.h"
 
 #include <criterion/criterion.h>

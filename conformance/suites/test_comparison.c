@@ -1,7 +1,7 @@
 /* Expected against got: tolerances, classes, bias, evidence, words. */
 
-#include "conformance/comparison.h"
-#include "conformance/result.h"
+#include "conformance/judge/comparison.h"
+#include "conformance/report/result.h"
 #include "contract/alloc.h"
 #include <criterion/criterion.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 /* What generated numbers promise: counted, saturated, neutral, selecting, normal. */
 
-#include "conformance/data.h"
-#include "conformance/data_order.h"
-#include "conformance/data_random.h"
+#include "conformance/tensors/data.h"
+#include "conformance/tensors/data_order.h"
+#include "conformance/tensors/data_random.h"
 #include <criterion/criterion.h>
 #include <math.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* What a wrong element looks like, in words: each cause by the element that shows it. */
 
-#include "conformance/diagnosis.h"
+#include "conformance/judge/diagnosis.h"
 #include <criterion/criterion.h>
 #include <math.h>
 #include <string.h>

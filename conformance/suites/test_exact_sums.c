@@ -1,7 +1,7 @@
 /* Exact data has one right bit pattern only while no order of summation can round. */
 
-#include "conformance/case_suite.h"
-#include "conformance/mlp_judge.h"
+#include "conformance/case/case_suite.h"
+#include "conformance/judge/mlp_judge.h"
 
 #include <criterion/criterion.h>
 #include <inttypes.h>

@@ -1,7 +1,7 @@
-#include "conformance/data.h"
-#include "conformance/exec_judge.h"
-#include "conformance/passes.h"
+#include "conformance/executor/exec_judge.h"
+#include "conformance/executor/passes.h"
 #include "conformance/suites/exec_fixture.h"
+#include "conformance/tensors/data.h"
 #include <criterion/criterion.h>
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-#include "conformance/boundary_checks.h"
-#include "conformance/plan_checks.h"
-#include "conformance/recompute_checks.h"
+#include "conformance/executor/boundary_checks.h"
+#include "conformance/executor/plan_checks.h"
+#include "conformance/executor/recompute_checks.h"
 #include "conformance/suites/exec_fixture.h"
 #include "conformance/suites/faulty_executor.h"
 #include <criterion/criterion.h>

@@ -1,6 +1,6 @@
 /* What `explain` prints, read back. */
 
-#include "conformance/explain.h"
+#include "conformance/judge/explain.h"
 #include "contract/alloc.h"
 #include "reference/oracle.h"
 #include <cblas.h>

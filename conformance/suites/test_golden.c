@@ -1,5 +1,5 @@
-#include "conformance/safetensors.h"
 #include "conformance/suites/oracle_case.h"
+#include "conformance/tensors/safetensors.h"
 #include <criterion/criterion.h>
 #include <jansson.h>
 #include <math.h>

@@ -1,5 +1,5 @@
-#include "conformance/journal.h"
-#include "conformance/protocol.h"
+#include "conformance/process/protocol.h"
+#include "conformance/report/journal.h"
 #include "conformance/suites/program_run.h"
 #include "contract/alloc.h"
 

@@ -1,7 +1,7 @@
 /* The judgement of outputs against the oracle, on outputs that are right but for one thing. */
 
-#include "conformance/mlp_judge.h"
-#include "conformance/naive_check.h"
+#include "conformance/judge/mlp_judge.h"
+#include "conformance/judge/naive_check.h"
 #include "contract/alloc.h"
 #include <criterion/criterion.h>
 #include <math.h>

@@ -1,5 +1,5 @@
-#include "conformance/executor_model.h"
-#include "conformance/plan_checks_random.h"
+#include "conformance/executor/executor_model.h"
+#include "conformance/executor/plan_checks_random.h"
 #include "conformance/suites/exec_fixture.h"
 #include "fuser/fuser_executor.h"
 #include <criterion/criterion.h>

@@ -1,6 +1,6 @@
-#include "conformance/plan_checks.h"
-#include "conformance/plan_checks_random.h"
-#include "conformance/plan_checks_threads.h"
+#include "conformance/executor/plan_checks.h"
+#include "conformance/executor/plan_checks_random.h"
+#include "conformance/executor/plan_checks_threads.h"
 #include "conformance/suites/exec_fixture.h"
 #include "conformance/suites/exec_starve.h"
 #include <criterion/criterion.h>

@@ -1,5 +1,5 @@
-#include "conformance/protocol.h"
-#include "conformance/protocol_fields.h"
+#include "conformance/process/protocol.h"
+#include "conformance/process/protocol_fields.h"
 #include "contract/alloc.h"
 
 #include <criterion/criterion.h>

@@ -1,5 +1,5 @@
-#include "conformance/protocol_args.h"
-#include "conformance/protocol_args_read.h"
+#include "conformance/process/protocol_args.h"
+#include "conformance/process/protocol_args_read.h"
 #include "contract/alloc.h"
 
 #include <criterion/criterion.h>

@@ -1,4 +1,4 @@
-#include "conformance/recompute_checks.h"
+#include "conformance/executor/recompute_checks.h"
 #include "conformance/suites/exec_fixture.h"
 #include "conformance/suites/exec_starve.h"
 #include <criterion/criterion.h>

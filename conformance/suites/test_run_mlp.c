@@ -1,6 +1,6 @@
 /* Whole cases through a worker: what becomes of a right backend, and of each kind of wrong one. */
 
-#include "conformance/case_suite.h"
+#include "conformance/case/case_suite.h"
 #include "conformance/run.h"
 #include "conformance/suites/program_run.h"
 #include "contract/alloc.h"

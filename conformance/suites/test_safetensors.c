@@ -1,4 +1,4 @@
-#include "conformance/safetensors.h"
+#include "conformance/tensors/safetensors.h"
 #include "contract/alloc.h"
 
 #include <criterion/criterion.h>

@@ -2,10 +2,10 @@
  * program's dgemm and sgemm stand before the library's and can be made faulty. */
 
 #include "conformance/clock.h"
-#include "conformance/self_test.h"
-#include "conformance/self_test_blas.h"
-#include "conformance/self_test_compare.h"
-#include "conformance/self_test_convert.h"
+#include "conformance/judge/self_test.h"
+#include "conformance/judge/self_test_blas.h"
+#include "conformance/judge/self_test_compare.h"
+#include "conformance/judge/self_test_convert.h"
 #include "contract/alloc.h"
 #include <cblas.h>
 #include <criterion/criterion.h>

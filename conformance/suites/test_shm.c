@@ -1,4 +1,4 @@
-#include "conformance/shm.h"
+#include "conformance/process/shm.h"
 #include "conformance/suites/program_run.h"
 
 #include <criterion/criterion.h>

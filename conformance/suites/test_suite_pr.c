@@ -1,6 +1,6 @@
 /* What the suite pr must hold, counted from its file. */
 
-#include "conformance/case_suite.h"
+#include "conformance/case/case_suite.h"
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* The memory of a case: places, strides, poison, guards, and what is watched in them. */
 
-#include "conformance/tensor_watch.h"
+#include "conformance/tensors/tensor_watch.h"
 #include "contract/alloc.h"
 #include <criterion/criterion.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* The threads of the executor checks as a plain program, for the thread sanitizer: Criterion's own
  * process does not run under it. */
-#include "conformance/plan_checks_threads.h"
-#include "conformance/recompute_checks.h"
+#include "conformance/executor/plan_checks_threads.h"
+#include "conformance/executor/recompute_checks.h"
 #include "conformance/suites/exec_fixture.h"
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 #include "conformance/worker/backend_calls.h"
 
-#include "conformance/protocol_fields.h"
-#include "conformance/shm.h"
+#include "conformance/process/protocol_fields.h"
+#include "conformance/process/shm.h"
 #include "conformance/worker/loader.h"
 #include "conformance/worker/recorder.h"
 #include "contract/alloc.h"

@@ -1,6 +1,6 @@
 #include "conformance/worker/executor_calls.h"
 
-#include "conformance/protocol_fields.h"
+#include "conformance/process/protocol_fields.h"
 #include "contract/alloc.h"
 #include <string.h>
 

@@ -1,7 +1,7 @@
 #include "conformance/worker/executor_queries.h"
 
-#include "conformance/passes.h"
-#include "conformance/protocol_fields.h"
+#include "conformance/executor/passes.h"
+#include "conformance/process/protocol_fields.h"
 #include "conformance/worker/executor_calls.h"
 
 enum { EVENTS = 64 };

@@ -1,6 +1,6 @@
 #include "conformance/worker/loader.h"
 
-#include "conformance/case_word.h"
+#include "conformance/case/case_word.h"
 #include "conformance/worker/recorder.h"
 #include "cuda/cuda_backend.h"
 #include "fuser/fuser_executor.h"

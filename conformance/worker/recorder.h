@@ -1,7 +1,7 @@
 #ifndef FG_CONFORMANCE_WORKER_RECORDER_H
 #define FG_CONFORMANCE_WORKER_RECORDER_H
 
-#include "conformance/client.h"
+#include "conformance/process/client.h"
 #include "contract/backend.h"
 
 /* The test backend `recorder`: wraps `reference`, accepts every recipe (and computes recipe none's

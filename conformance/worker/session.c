@@ -1,6 +1,6 @@
 #include "conformance/worker/session.h"
 
-#include "conformance/shm.h"
+#include "conformance/process/shm.h"
 #include "conformance/worker/backend_calls.h"
 #include "conformance/worker/executor_calls.h"
 #include "conformance/worker/loader.h"

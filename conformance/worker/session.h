@@ -4,7 +4,7 @@
 /* What a worker holds between calls: shared mappings, the loaded backend and executor, their
  * devices, kernels, executors and contexts, each known to the judge by a number. One thread. */
 
-#include "conformance/protocol_args_read.h"
+#include "conformance/process/protocol_args_read.h"
 #include "conformance/worker/state_guard.h"
 #include "contract/executor.h"
 

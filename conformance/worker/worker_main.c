@@ -1,7 +1,7 @@
 /* The program fusegate-worker: one JSON line in, one out, until its channel closes. It alone holds
  * code under test. */
 
-#include "conformance/protocol.h"
+#include "conformance/process/protocol.h"
 #include "conformance/worker/executor_calls.h"
 #include "conformance/worker/executor_queries.h"
 #include "conformance/worker/session.h"

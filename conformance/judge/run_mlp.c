@@ -1,0 +1,256 @@
+#include "conformance/clock.h"
+#include "conformance/judge/mlp_calls.h"
+#include "conformance/judge/mlp_judge.h"
+#include "conformance/run.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Everything of one case on its way. */
+typedef struct mlp_run {
+    fg_mlp_calls calls;
+    fg_mlp_judgement judgement;
+    fg_traits traits;
+    fg_kernel_sizes sizes;
+    uint32_t mask; /* of every gradient that is judged */
+    uint64_t hashes[FG_MLP_TARGETS];
+} mlp_run;
+
+/* Asks the worker whether it takes the case; 0 when that ends it. */
+static int accepted(fg_client *client, const fg_case *value, fg_result *result) {
+    char reason[FG_REASON_SIZE];
+    fg_status status = fg_client_supports(client, -1, &value->problem, &value->recipe, reason);
+    if (status == FG_STATUS_UNSUPPORTED) {
+        result->state = FG_STATE_NOT_SUPPORTED;
+        result->declared = 1;
+        snprintf(result->reason, sizeof result->reason, "%s", reason);
+    } else if (status != FG_STATUS_OK) {
+        fg_mlp_refused(result, "supports", status);
+    }
+    return status == FG_STATUS_OK;
+}
+
+static int prepared(mlp_run *run, fg_client *client, const fg_case *value, fg_result *result) {
+    run->traits.struct_size = sizeof run->traits;
+    run->sizes.struct_size = sizeof run->sizes;
+    fg_status status = fg_client_traits(client, -1, &run->traits);
+    const char *call = "traits";
+    if (status == FG_STATUS_OK) {
+        call = "kernel_create";
+        status = fg_client_kernel_create(client, -1, &value->problem, &value->recipe,
+                                         &run->calls.kernel);
+    }
+    if (status == FG_STATUS_OK) {
+        call = "kernel_sizes";
+        status = fg_client_kernel_sizes(client, run->calls.kernel, value->rows, &run->sizes);
+    }
+    if (status != FG_STATUS_OK) {
+        fg_mlp_refused(result, call, status);
+    }
+    return status == FG_STATUS_OK;
+}
+
+/* The calls of the case's mode, once. */
+static int round_of_calls(mlp_run *run, fg_poison poison) {
+    fg_mlp_calls *calls = &run->calls;
+    const fg_case *value = calls->value;
+    fg_mlp_calls_begin(calls, poison);
+    if (value->mode == FG_MODE_NOGRAD) {
+        return fg_mlp_forward(calls, FG_BUFFER_Y, 0);
+    }
+    if (value->mode == FG_MODE_RECOMPUTE && !fg_mlp_forward(calls, FG_BUFFER_Y_NOGRAD, 0)) {
+        return 0;
+    }
+    if (!fg_mlp_forward(calls, FG_BUFFER_Y, 1)) {
+        return 0;
+    }
+    if (value->has_first && !fg_mlp_backward(calls, FG_BUFFER_FIRST, value->first)) {
+        return 0;
+    }
+    return fg_mlp_backward(calls, FG_BUFFER_GRAD, value->want) && fg_mlp_release(calls);
+}
+
+static void add_target(mlp_run *run, int output, int buffer) {
+    run->judgement.targets[run->judgement.target_count++] = (fg_mlp_target){output, buffer};
+}
+
+/* Buffers that are judged: y, the gradients wanted, and those that only the first call gave. */
+static void choose_targets(mlp_run *run) {
+    const fg_case *value = run->calls.value;
+    add_target(run, FG_OUT_Y, FG_BUFFER_Y);
+    run->mask = value->want | (value->has_first ? value->first : 0);
+    for (int i = 0; i < FG_INPUTS; i++) {
+        if (run->mask & FG_BIT(i)) {
+            add_target(run, i, value->want & FG_BIT(i) ? FG_BUFFER_GRAD + i : FG_BUFFER_FIRST + i);
+        }
+    }
+}
+
+static void keep_hashes(mlp_run *run, uint64_t hashes[FG_MLP_TARGETS]) {
+    for (int32_t i = 0; i < run->judgement.target_count; i++) {
+        hashes[i] = fg_tensors_hash_elements(run->calls.tensors, run->judgement.targets[i].buffer);
+    }
+}
+
+/* Two buffers of one round that must hold the same bits. */
+static int twins_differ(mlp_run *run, int a, int b) {
+    return fg_tensors_hash_elements(run->calls.tensors, a) !=
+           fg_tensors_hash_elements(run->calls.tensors, b);
+}
+
+/* Name of what differs between calls of one round that owe the same bits, or NULL. */
+static const char *differing_twin(mlp_run *run) {
+    const fg_case *value = run->calls.value;
+    if (value->mode == FG_MODE_RECOMPUTE && twins_differ(run, FG_BUFFER_Y, FG_BUFFER_Y_NOGRAD)) {
+        return "y of the forward with gradients and of the one without";
+    }
+    for (int i = 0; i < FG_INPUTS && value->has_first; i++) {
+        if ((value->want & value->first & FG_BIT(i)) &&
+            twins_differ(run, FG_BUFFER_GRAD + i, FG_BUFFER_FIRST + i)) {
+            return fg_grad_name(i);
+        }
+    }
+    return NULL;
+}
+
+/* A case whose twins may differ has the other one judged on its own. */
+static fg_status judge_twins(mlp_run *run, fg_result *result) {
+    const fg_case *value = run->calls.value;
+    fg_mlp_judgement other = run->judgement;
+    other.target_count = 0;
+    if (value->mode == FG_MODE_RECOMPUTE) {
+        other.targets[other.target_count++] = (fg_mlp_target){FG_OUT_Y, FG_BUFFER_Y_NOGRAD};
+    }
+    uint32_t both = value->has_first ? value->want & value->first : 0;
+    for (int i = 0; i < FG_INPUTS; i++) {
+        if (both & FG_BIT(i)) {
+            other.targets[other.target_count++] = (fg_mlp_target){i, FG_BUFFER_FIRST + i};
+        }
+    }
+    return other.target_count > 0 ? fg_mlp_judge(&other, both, result) : FG_STATUS_OK;
+}
+
+static void determinism(mlp_run *run, const char *what, const char *between, fg_result *result) {
+    if (what != NULL && run->traits.deterministic) {
+        fg_result_check(result, "determinism", FG_CHECK_FAIL, 0, FG_FAULT_DETERMINISM,
+                        "%s has other bits %s, and the backend declares determinism", what,
+                        between);
+    }
+}
+
+/* Name of the first target whose bits are not those of the round before, or NULL. */
+static const char *differing_target(mlp_run *run) {
+    uint64_t hashes[FG_MLP_TARGETS];
+    keep_hashes(run, hashes);
+    for (int32_t i = 0; i < run->judgement.target_count; i++) {
+        if (hashes[i] != run->hashes[i]) {
+            return fg_output_name(run->judgement.targets[i].output);
+        }
+    }
+    return NULL;
+}
+
+/* Two rounds with two poisons: the first is judged, the second must repeat it or is judged too. */
+static fg_status judge_rounds(mlp_run *run, fg_result *result) {
+    if (!round_of_calls(run, FG_POISON_NAN)) {
+        return FG_STATUS_OK;
+    }
+    choose_targets(run);
+    keep_hashes(run, run->hashes);
+    const char *twin = differing_twin(run);
+    FG_TRY(fg_mlp_judge(&run->judgement, run->mask, result));
+    if (twin != NULL && !run->traits.deterministic) {
+        FG_TRY(judge_twins(run, result));
+    }
+    if (!round_of_calls(run, FG_POISON_LARGE)) {
+        return FG_STATUS_OK;
+    }
+    fg_result_check(result, "memory", FG_CHECK_PASS, 0, FG_FAULT_NONE,
+                    "guards, gaps, padding, inputs, earlier outputs; two poisons");
+    const char *again = differing_target(run);
+    determinism(run, twin, "in two calls of one round", result);
+    determinism(run, again, "with another poison", result);
+    if (again != NULL && !run->traits.deterministic) {
+        FG_TRY(fg_mlp_judge(&run->judgement, run->mask, result));
+    }
+    if (run->traits.deterministic && twin == NULL && again == NULL) {
+        fg_result_check(result, "determinism", FG_CHECK_PASS, 0, FG_FAULT_NONE,
+                        "same bits in two rounds");
+    }
+    return FG_STATUS_OK;
+}
+
+static fg_status run_with_tensors(mlp_run *run, fg_client *client, fg_result *result) {
+    fg_tensors *tensors = NULL;
+    FG_TRY(fg_tensors_create(run->calls.value, &run->traits, &run->sizes, &tensors));
+    run->calls.tensors = tensors;
+    run->judgement = (fg_mlp_judgement){.value = run->calls.value,
+                                        .traits = &run->traits,
+                                        .inputs = &run->calls.inputs,
+                                        .tensors = tensors};
+    fg_status status = fg_client_share(client, &tensors->shm);
+    if (status != FG_STATUS_OK) {
+        fg_mlp_refused(result, "share", status);
+        status = FG_STATUS_OK;
+    } else {
+        status = judge_rounds(run, result);
+        (void)fg_client_unshare(client, &tensors->shm);
+    }
+    result->elements_touched += tensors->touched;
+    fg_tensors_destroy(tensors);
+    return status;
+}
+
+/* Moves the result's checks of a name behind `count` sorted ones; returns how many there are then.
+ */
+static int32_t take_checks(fg_result *result, const char *name, int32_t count,
+                           fg_check sorted[FG_CHECKS]) {
+    for (int32_t k = 0; k < result->check_count; k++) {
+        fg_check *check = &result->checks[k];
+        if (check->name[0] != '\0' && (name == NULL || strcmp(check->name, name) == 0)) {
+            sorted[count++] = *check;
+            check->name[0] = '\0';
+        }
+    }
+    return count;
+}
+
+/* Puts the checks in the order of their meaning; one that was planned and did not run says so.
+ * Others (calls, contract, oracle, data, evidence) stand behind. */
+static void order_checks(const fg_case *value, fg_result *result) {
+    int normal = value->data == FG_DATA_NORMAL;
+    const char *const order[] = {"memory", normal ? "bound" : "exact", normal ? "bias" : NULL,
+                                 "determinism"};
+    fg_check sorted[FG_CHECKS];
+    int32_t count = 0;
+    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
+        int32_t before = count;
+        count = order[i] != NULL ? take_checks(result, order[i], count, sorted) : count;
+        if (count == before && order[i] != NULL && result->check_count < FG_CHECKS) {
+            fg_result_check(result, order[i], FG_CHECK_NOT_RUN, 0, FG_FAULT_NONE, "not run");
+            count = take_checks(result, order[i], count, sorted);
+        }
+    }
+    count = take_checks(result, NULL, count, sorted);
+    memcpy(result->checks, sorted, (size_t)count * sizeof sorted[0]);
+    result->check_count = count;
+}
+
+fg_status fg_run_mlp(fg_client *client, const fg_case *value, fg_result *result) {
+    double began = fg_clock_seconds();
+    mlp_run run = {.calls = {.client = client, .value = value, .result = result}};
+    run.calls.traits = &run.traits;
+    memset(result, 0, sizeof *result);
+    (void)fg_client_seconds(client);
+    fg_status status = FG_STATUS_OK;
+    if (accepted(client, value, result) && prepared(&run, client, value, result)) {
+        status = run_with_tensors(&run, client, result);
+        if (fg_client_alive(client)) {
+            (void)fg_client_kernel_destroy(client, run.calls.kernel);
+        }
+        order_checks(value, result);
+    }
+    result->seconds_backend = fg_client_seconds(client);
+    result->seconds = fg_clock_seconds() - began;
+    return status;
+}
