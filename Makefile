@@ -24,7 +24,7 @@ CONFORMANCE := clock run schedule
 CONFORMANCE += $(addprefix case/,action case case_format case_key case_list case_parse \
 	case_splits case_suite case_word)
 CONFORMANCE += $(addprefix tensors/,data data_exact data_normal data_order data_random \
-	data_selection tensors tensor_span tensor_watch safetensors)
+	data_selection fresh tensors tensor_span tensor_watch safetensors)
 CONFORMANCE += $(addprefix judge/,bias comparison diagnosis explain naive_check mlp_calls \
 	mlp_judge mlp_verdict run_mlp self_test self_test_blas self_test_compare self_test_convert)
 CONFORMANCE += $(addprefix executor/,exec_data exec_driver exec_env exec_env_remote exec_judge \
@@ -63,7 +63,7 @@ TSAN_PROGRAMS += backend fuser
 TSAN_PROGRAMS += plan
 TSAN_PROGRAMS += schedule
 # Plugins, conformance/plugins/NAME.c -> build/plugins/NAME.so; they link nothing of ours.
-PLUGINS := careless misbehaving device_memory plain_backend
+PLUGINS := careless forgetful misbehaving device_memory plain_backend
 # Planted faults of backends, conformance/mutants/NAME.c -> build/mutants/NAME.so: `host` with the
 # functions replaced that NAME.c calls faulty.
 BACKEND_MUTANTS := accumulate_for_overwrite empty_dw lost_k_tile missing_p padding_nan

@@ -53,6 +53,9 @@ fg_status fg_case_parse(const char *line, fg_case *out);
  * of the table; parsing it gives the same case. Returns its length as snprintf does. */
 size_t fg_case_format(const fg_case *value, char *line, size_t size);
 
+/* Writes every key that the case's kind takes, defaults too, for patterns. */
+size_t fg_case_format_whole(const fg_case *value, char *line, size_t size);
+
 /* A growing list of cases. */
 typedef struct fg_case_list {
     fg_case *cases;

@@ -10,6 +10,7 @@
 typedef struct text_line {
     char *text;
     size_t size, length;
+    int32_t whole; /* defaults too */
 } text_line;
 
 __attribute__((format(printf, 2, 3))) static void put(text_line *line, const char *format, ...) {
@@ -91,7 +92,7 @@ static void put_word(text_line *line, const fg_case *value, fg_key key) {
     const fg_key_row *row = fg_key_row_of(key);
     int32_t number = word_value(value, key);
     const fg_key_word *word = fg_key_word_of(row->words, number);
-    if (word != NULL && number != row->words[0].value) {
+    if (word != NULL && (line->whole || number != row->words[0].value)) {
         put(line, " %s=%s", row->name, word->name);
     }
 }
@@ -112,7 +113,8 @@ static void put_splits(text_line *line, const fg_case *value) {
     for (int64_t e = 0; e < experts; e++) {
         put(line, "%s%" PRId64, e == 0 ? " splits=" : ",", value->splits[e]);
     }
-    if (fg_segments(&value->problem, value->splits, value->rows, begin) != FG_STATUS_OK ||
+    if (line->whole ||
+        fg_segments(&value->problem, value->splits, value->rows, begin) != FG_STATUS_OK ||
         begin[experts] != value->rows) {
         put(line, " T=%" PRId64, value->rows);
     }
@@ -122,7 +124,7 @@ static void put_masks(text_line *line, const fg_case *value) {
     char list[64];
     uint32_t all = fg_case_gradients(&value->problem);
     int nograd = value->kind == FG_CASE_MLP && value->mode == FG_MODE_NOGRAD;
-    if (value->want != all && !nograd) {
+    if ((line->whole || value->want != all) && !nograd) {
         fg_case_mask_format(value->want, all, list, sizeof list);
         put(line, " want=%s", list);
     }
@@ -150,7 +152,7 @@ static void put_text(text_line *line, const fg_case *value, fg_key key) {
         {FG_KEY_ITERS, value->iterations, value->kind == FG_CASE_MLP ? 0 : 10},
     };
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        if (numbers[i].key == key && numbers[i].number != numbers[i].absent) {
+        if (numbers[i].key == key && (line->whole || numbers[i].number != numbers[i].absent)) {
             put(line, " %s=%" PRId64, fg_key_row_of(key)->name, numbers[i].number);
         }
     }
@@ -158,9 +160,11 @@ static void put_text(text_line *line, const fg_case *value, fg_key key) {
         put_splits(line, value);
     } else if (key == FG_KEY_LAYOUT && problem->interleave > 0) {
         put(line, " layout=gate%" PRId32, problem->interleave);
+    } else if (key == FG_KEY_LAYOUT && line->whole) {
+        put(line, " layout=half");
     } else if (key == FG_KEY_WANT) {
         put_masks(line, value);
-    } else if (key == FG_KEY_SEED && value->seed != 0) {
+    } else if (key == FG_KEY_SEED && (line->whole || value->seed != 0)) {
         put(line, " seed=%" PRIu64, value->seed);
     } else if (key == FG_KEY_ZEROS && value->zeros_expected) {
         put(line, " zeros=expected");
@@ -169,15 +173,29 @@ static void put_text(text_line *line, const fg_case *value, fg_key key) {
     }
 }
 
-size_t fg_case_format(const fg_case *value, char *line, size_t size) {
-    text_line out = {.text = line, .size = size};
-    put(&out, "%s", fg_key_word_of(fg_key_kinds(), (int32_t)value->kind)->name);
+static void put_case(text_line *line, const fg_case *value) {
+    put(line, "%s", fg_key_word_of(fg_key_kinds(), (int32_t)value->kind)->name);
     for (fg_key key = 0; key < FG_KEYS; key++) {
-        if (fg_key_row_of(key)->words != NULL) {
-            put_word(&out, value, key);
+        const fg_key_row *row = fg_key_row_of(key);
+        if (line->whole && !(row->kinds & FG_BIT(value->kind))) {
+            continue;
+        }
+        if (row->words != NULL) {
+            put_word(line, value, key);
         } else {
-            put_text(&out, value, key);
+            put_text(line, value, key);
         }
     }
+}
+
+size_t fg_case_format(const fg_case *value, char *line, size_t size) {
+    text_line out = {.text = line, .size = size};
+    put_case(&out, value);
+    return out.length;
+}
+
+size_t fg_case_format_whole(const fg_case *value, char *line, size_t size) {
+    text_line out = {.text = line, .size = size, .whole = 1};
+    put_case(&out, value);
     return out.length;
 }

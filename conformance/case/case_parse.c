@@ -107,6 +107,9 @@ uint32_t fg_case_gradients(const fg_problem *problem) {
 static fg_status mask_item(const fg_case_text *text, const char *item, uint32_t all,
                            uint32_t *out) {
     const char *names[FG_INPUTS];
+    if (strcmp(item, "none") == 0) {
+        return FG_STATUS_OK;
+    }
     for (int input = 0; input < FG_INPUTS; input++) {
         names[input] = fg_grad_name(input);
         if (strcmp(item, names[input]) == 0) {
@@ -130,9 +133,6 @@ fg_status fg_case_mask_parse(const fg_case_text *text, char *list, uint32_t all,
     *out = 0;
     if (strcmp(list, "all") == 0) {
         *out = all;
-        return FG_STATUS_OK;
-    }
-    if (strcmp(list, "none") == 0) {
         return FG_STATUS_OK;
     }
     for (char *item = list; item != NULL;) {

@@ -22,8 +22,8 @@ int fg_case_text_column(const fg_case_text *text, const char *place);
 /* Fills a case from a cut line; checks every number. FG_STATUS_PARSE. */
 fg_status fg_case_text_resolve(const fg_case_text *text, fg_case *out);
 
-/* A list of gradients of the problem, "all" or "none", as a mask; and the other way round, as
- * snprintf does. */
+/* A list of gradients of the problem and of "none", or "all", as a mask; and the other way round,
+ * as snprintf does. */
 fg_status fg_case_mask_parse(const fg_case_text *text, char *list, uint32_t all, uint32_t *out);
 size_t fg_case_mask_format(uint32_t mask, uint32_t all, char *list, size_t size);
 

@@ -11,13 +11,30 @@ int fg_selection_is_file(const char *suite) {
     return strchr(suite, '/') != NULL || (length > 5 && strcmp(suite + length - 5, ".case") == 0);
 }
 
-/* Keeps the cases whose repro line matches. */
+/* The filter with a space before each key that stands right behind a star, so that *dt=f32* on a
+ * whole line is not about pdt. */
+static void filter_by_key(const char *filter, char *out, size_t size) {
+    size_t length = 0;
+    for (const char *at = filter; *at != '\0' && length + 2 < size; at++) {
+        size_t word = strspn(at, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
+        if (at > filter && at[-1] == '*' && word > 0 && at[word] == '=') {
+            out[length++] = ' ';
+        }
+        out[length++] = *at;
+    }
+    out[length] = '\0';
+}
+
+/* Keeps the cases whose repro line matches, or whose line with every key does. */
 static void filter_apply(const char *filter, fg_case_list *list) {
     int64_t kept = 0;
+    char by_key[2048];
+    filter_by_key(filter, by_key, sizeof by_key);
     for (int64_t i = 0; i < list->count; i++) {
-        char line[FG_CASE_LINE];
+        char line[FG_CASE_LINE], whole[FG_CASE_LINE];
         (void)fg_case_format(&list->cases[i], line, sizeof line);
-        if (fnmatch(filter, line, 0) == 0) {
+        (void)fg_case_format_whole(&list->cases[i], whole, sizeof whole);
+        if (fnmatch(filter, line, 0) == 0 || fnmatch(by_key, whole, 0) == 0) {
             if (kept != i) {
                 list->cases[kept] = list->cases[i];
             }

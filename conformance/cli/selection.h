@@ -7,7 +7,7 @@
 typedef struct fg_selection_request {
     const char *suite;     /* a name, or a file when it has a slash or ends in .case */
     const char *case_line; /* where suite is "" */
-    const char *filter;    /* shell pattern on the repro line */
+    const char *filter;    /* shell pattern on the repro line, or on the line with every key */
     int32_t seed_given;
     int64_t seed;
 } fg_selection_request;

@@ -2,6 +2,7 @@
 
 #include "conformance/case/case_parse.h"
 #include "conformance/judge/mlp_judge.h"
+#include "conformance/tensors/fresh.h"
 
 #include <inttypes.h>
 
@@ -89,6 +90,11 @@ static void print_checks(FILE *out, const fg_case *value, const fg_traits *trait
     (void)fprintf(out, "  determinism    %s\n",
                   traits->deterministic ? "the second round repeats the first, bit for bit"
                                         : "not declared: each round is judged on its own");
+    const char *missing = fg_fresh_missing(value);
+    (void)fprintf(out, "  sequences      %s%s\n",
+                  missing != NULL ? "not run: "
+                                  : "a forward of other values in x's place before the backward, ",
+                  missing != NULL ? missing : "which gets x from elsewhere");
     (void)fprintf(out, "  evidence       elements compared = owed, enough of them not zero; some "
                        "rows again by a naive loop\n");
 }

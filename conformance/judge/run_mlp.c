@@ -2,6 +2,7 @@
 #include "conformance/judge/mlp_calls.h"
 #include "conformance/judge/mlp_judge.h"
 #include "conformance/run.h"
+#include "conformance/tensors/fresh.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -47,27 +48,37 @@ static int prepared(mlp_run *run, fg_client *client, const fg_case *value, fg_re
     if (status != FG_STATUS_OK) {
         fg_mlp_refused(result, call, status);
     }
-    return status == FG_STATUS_OK;
+    return status == FG_STATUS_OK && fg_mlp_quiet(&run->calls, "kernel_create");
 }
 
-/* The calls of the case's mode, once. */
-static int round_of_calls(mlp_run *run, fg_poison poison) {
-    fg_mlp_calls *calls = &run->calls;
+static int backwards(fg_mlp_calls *calls) {
     const fg_case *value = calls->value;
-    fg_mlp_calls_begin(calls, poison);
-    if (value->mode == FG_MODE_NOGRAD) {
-        return fg_mlp_forward(calls, FG_BUFFER_Y, 0);
-    }
-    if (value->mode == FG_MODE_RECOMPUTE && !fg_mlp_forward(calls, FG_BUFFER_Y_NOGRAD, 0)) {
-        return 0;
-    }
-    if (!fg_mlp_forward(calls, FG_BUFFER_Y, 1)) {
-        return 0;
-    }
     if (value->has_first && !fg_mlp_backward(calls, FG_BUFFER_FIRST, value->first)) {
         return 0;
     }
-    return fg_mlp_backward(calls, FG_BUFFER_GRAD, value->want) && fg_mlp_release(calls);
+    return fg_mlp_backward(calls, FG_BUFFER_GRAD, value->want) &&
+           fg_mlp_release(calls, FG_BUFFER_SAVED);
+}
+
+/* The calls of the case's mode, once. With `fresh`, a forward of other values in x's place stands
+ * behind the forward, and the backward gets x from elsewhere: what a kernel keeps of x, y1, h or y
+ * between calls is wrong by then. */
+static int round_of_calls(mlp_run *run, fg_poison poison, int fresh) {
+    fg_mlp_calls *calls = &run->calls;
+    fg_case_mode mode = calls->value->mode;
+    int grad = mode != FG_MODE_NOGRAD;
+    fg_mlp_calls_begin(calls, poison);
+    if (mode == FG_MODE_RECOMPUTE && !fg_mlp_forward(calls, FG_BUFFER_Y_NOGRAD, 0)) {
+        return 0;
+    }
+    if (!fg_mlp_forward(calls, FG_BUFFER_Y, grad) || (fresh && !fg_mlp_fresh_begin(calls, grad))) {
+        return 0;
+    }
+    int done = !grad || backwards(calls);
+    if (fresh) {
+        fg_mlp_fresh_end(calls);
+    }
+    return done;
 }
 
 static void add_target(mlp_run *run, int output, int buffer) {
@@ -150,9 +161,103 @@ static const char *differing_target(mlp_run *run) {
     return NULL;
 }
 
-/* Two rounds with two poisons: the first is judged, the second must repeat it or is judged too. */
+static void sequences(fg_result *result, int32_t state, const char *words) {
+    fg_result_check(result, "sequences", state, 0,
+                    state == FG_CHECK_FAIL ? FG_FAULT_CONTRACT : FG_FAULT_NONE, "%s", words);
+}
+
+/* y of other x has the bits of y: wrong, unless it owes them. */
+static fg_status judge_replay(mlp_run *run, fg_result *result) {
+    fg_case other = *run->calls.value;
+    fg_result alone = {0};
+    other.data = FG_DATA_NORMAL;
+    fg_mlp_judgement judgement = run->judgement;
+    judgement.value = &other;
+    judgement.targets[0] = (fg_mlp_target){FG_OUT_Y, FG_BUFFER_OTHER_Y};
+    judgement.target_count = 1;
+    fg_fresh_swap(run->calls.tensors);
+    fg_status status = fg_mlp_judge(&judgement, 0, &alone);
+    fg_fresh_swap(run->calls.tensors);
+    FG_TRY(status);
+    if (alone.state == FG_STATE_FAIL) {
+        sequences(result, FG_CHECK_FAIL,
+                  "a forward of other values in x's place gave y of the values before, which is "
+                  "wrong for them");
+    } else {
+        sequences(result, FG_CHECK_NOT_RUN, "not run: other values of x give the same y");
+    }
+    return FG_STATUS_OK;
+}
+
+/* Whether rounds without other values of x repeat the first one, bit for bit. */
+static int repeats_alone(mlp_run *run) {
+    for (int i = 0; i < 2; i++) { // two, for what goes wrong every second time
+        if (!round_of_calls(run, FG_POISON_LARGE, 0) || differing_target(run) != NULL) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Says what the second round means for a backend that declares determinism; `again` is the output
+ * that differs, or NULL. Returns what is left to be laid on determinism. */
+static const char *blame_sequence(mlp_run *run, const char *again, fg_result *result) {
+    char words[160];
+    if (again == NULL || !repeats_alone(run)) {
+        return again;
+    }
+    snprintf(
+        words, sizeof words,
+        "%s has other bits behind a forward of other values in x's place and with x given from "
+        "elsewhere; without them it repeats",
+        again);
+    sequences(result, FG_CHECK_FAIL, words);
+    return NULL;
+}
+
+static fg_status judge_sequence(mlp_run *run, const char **again, fg_result *result) {
+    const char *missing = fg_fresh_missing(run->calls.value);
+    int32_t before = result->check_count;
+    if (missing != NULL) {
+        char words[96];
+        snprintf(words, sizeof words, "not run: %s", missing);
+        sequences(result, FG_CHECK_NOT_RUN, words);
+        return FG_STATUS_OK;
+    }
+    if (!twins_differ(run, FG_BUFFER_Y, FG_BUFFER_OTHER_Y)) {
+        return judge_replay(run, result);
+    }
+    if (run->traits.deterministic) {
+        *again = blame_sequence(run, *again, result);
+    }
+    if (*again == NULL && result->check_count == before) {
+        sequences(result, FG_CHECK_PASS, "other values in x's place in between; x from elsewhere");
+    }
+    return FG_STATUS_OK;
+}
+
+/* The second round must repeat the first, or is judged too. */
+static fg_status judge_again(mlp_run *run, const char *twin, fg_result *result) {
+    const char *again = differing_target(run);
+    fg_result_check(result, "memory", FG_CHECK_PASS, 0, FG_FAULT_NONE,
+                    "guards, gaps, padding, inputs, earlier outputs; two poisons");
+    if (again != NULL && !run->traits.deterministic) {
+        FG_TRY(fg_mlp_judge(&run->judgement, run->mask, result));
+    }
+    const char *other = again;
+    FG_TRY(judge_sequence(run, &other, result));
+    determinism(run, twin, "in two calls of one round", result);
+    determinism(run, other, "with another poison", result);
+    if (run->traits.deterministic && twin == NULL && other == NULL) {
+        fg_result_check(result, "determinism", FG_CHECK_PASS, 0, FG_FAULT_NONE,
+                        "same bits in two rounds");
+    }
+    return FG_STATUS_OK;
+}
+
+/* Two rounds with two poisons. */
 static fg_status judge_rounds(mlp_run *run, fg_result *result) {
-    if (!round_of_calls(run, FG_POISON_NAN)) {
+    if (!round_of_calls(run, FG_POISON_NAN, 0)) {
         return FG_STATUS_OK;
     }
     choose_targets(run);
@@ -162,22 +267,9 @@ static fg_status judge_rounds(mlp_run *run, fg_result *result) {
     if (twin != NULL && !run->traits.deterministic) {
         FG_TRY(judge_twins(run, result));
     }
-    if (!round_of_calls(run, FG_POISON_LARGE)) {
-        return FG_STATUS_OK;
-    }
-    fg_result_check(result, "memory", FG_CHECK_PASS, 0, FG_FAULT_NONE,
-                    "guards, gaps, padding, inputs, earlier outputs; two poisons");
-    const char *again = differing_target(run);
-    determinism(run, twin, "in two calls of one round", result);
-    determinism(run, again, "with another poison", result);
-    if (again != NULL && !run->traits.deterministic) {
-        FG_TRY(fg_mlp_judge(&run->judgement, run->mask, result));
-    }
-    if (run->traits.deterministic && twin == NULL && again == NULL) {
-        fg_result_check(result, "determinism", FG_CHECK_PASS, 0, FG_FAULT_NONE,
-                        "same bits in two rounds");
-    }
-    return FG_STATUS_OK;
+    int fresh = fg_fresh_missing(run->calls.value) == NULL;
+    return round_of_calls(run, FG_POISON_LARGE, fresh) ? judge_again(run, twin, result)
+                                                       : FG_STATUS_OK;
 }
 
 static fg_status run_with_tensors(mlp_run *run, fg_client *client, fg_result *result) {
@@ -220,7 +312,7 @@ static int32_t take_checks(fg_result *result, const char *name, int32_t count,
 static void order_checks(const fg_case *value, fg_result *result) {
     int normal = value->data == FG_DATA_NORMAL;
     const char *const order[] = {"memory", normal ? "bound" : "exact", normal ? "bias" : NULL,
-                                 "determinism"};
+                                 "determinism", "sequences"};
     fg_check sorted[FG_CHECKS];
     int32_t count = 0;
     for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
@@ -243,7 +335,8 @@ fg_status fg_run_mlp(fg_client *client, const fg_case *value, fg_result *result)
     memset(result, 0, sizeof *result);
     (void)fg_client_seconds(client);
     fg_status status = FG_STATUS_OK;
-    if (accepted(client, value, result) && prepared(&run, client, value, result)) {
+    if (fg_mlp_calls_open(&run.calls) && accepted(client, value, result) &&
+        fg_mlp_quiet(&run.calls, "supports") && prepared(&run, client, value, result)) {
         status = run_with_tensors(&run, client, result);
         if (fg_client_alive(client)) {
             (void)fg_client_kernel_destroy(client, run.calls.kernel);

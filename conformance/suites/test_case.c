@@ -166,6 +166,34 @@ Test(case_language, repro_line_leaves_out_defaults) {
     cr_assert_str_eq(line, "mlp E=2 H=16 F=8 splits=3,5");
 }
 
+Test(case_language, the_whole_line_gives_defaults_and_the_same_case) {
+    static const char *const names[] = {"pr", "recompute", "boundary", "plan-cache"};
+    static char whole[FG_CASE_LINE], line[FG_CASE_LINE], again[FG_CASE_LINE];
+    fg_case value = parsed("mlp E=2 H=8 F=8 T=3");
+    (void)fg_case_format_whole(&value, whole, sizeof whole);
+    cr_assert_str_eq(whole, "mlp dt=bf16 pdt=f32 bdt=dt wdt=f32 act=swiglu recipe=none "
+                            "override=none margin=0 history=1024 algo=max format=hybrid E=2 H=8 "
+                            "F=8 splits=even T=3 idx=i32 hsplits=0 layout=half align=1 "
+                            "strides=tight weights=tensor worder=oi bias=0 prob=1 scale_bias=0 "
+                            "bias_scale=p wgrad=overwrite delay=0 want=all mode=grad data=exact "
+                            "seed=0");
+    for (size_t n = 0; n < sizeof names / sizeof names[0]; n++) {
+        fg_case_list list = suite(names[n]);
+        for (int64_t i = 0; i < list.count; i++) {
+            (void)fg_case_format_whole(&list.cases[i], whole, sizeof whole);
+            (void)fg_case_format(&list.cases[i], line, sizeof line);
+            fg_case back =
+                list.cases[i].recipe.kind == FG_RECIPE_NONE && list.cases[i].kind == FG_CASE_MLP
+                    ? parsed(whole)
+                    : list.cases[i];
+            (void)fg_case_format(&back, again, sizeof again);
+            cr_assert_str_eq(line, again);
+            cr_assert_not_null(strstr(whole, " dt="));
+        }
+        fg_case_list_free(&list);
+    }
+}
+
 Test(case_language, repro_line_that_does_not_fit_is_cut_and_counted) {
     char line[16];
     fg_case value = parsed("mlp E=2 H=16 F=8 splits=3,5");
@@ -301,6 +329,21 @@ Test(case_expand, alternatives_multiply_the_last_fastest) {
         cr_assert_eq(value->problem.activation, i % 2);
     }
     fg_case_list_free(&list);
+}
+
+Test(case_expand, none_before_a_list_takes_every_subset) {
+    fg_case_list list = expanded("mlp E=1 H=8 F=8 T=1 want=none{,dx|}{,dw1|}{,dp|}");
+    uint32_t seen = 0;
+    cr_assert_eq(list.count, 8);
+    for (int64_t i = 0; i < list.count; i++) {
+        uint32_t want = list.cases[i].want;
+        cr_assert_eq(want & ~(FG_BIT(FG_X) | FG_BIT(FG_W1) | FG_BIT(FG_P)), 0);
+        seen |= 1u << want;
+    }
+    cr_assert_eq(seen,
+                 1u << 0 | 1u << 1 | 1u << 2 | 1u << 3 | 1u << 8 | 1u << 9 | 1u << 10 | 1u << 11);
+    fg_case_list_free(&list);
+    refused("mlp E=1 H=8 F=8 T=1 want=dx,,dw1", "column", "nearest");
 }
 
 Test(case_expand, columns_are_those_of_the_line_as_written) {

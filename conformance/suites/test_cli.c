@@ -362,6 +362,23 @@ Test(cli, a_seed_replaces_that_of_every_case) {
     cr_assert_eq(count, 3, "%s", program.text);
 }
 
+/* A filter sees defaults, and a key's name whole: pdt=f32 is the default of every case. */
+Test(cli, a_filter_is_held_against_defaults_too) {
+    static const struct {
+        const char *filter;
+        int bf16, f32;
+    } filters[] = {{"*dt=bf16*", 1, 0},           {"*dt=f32*", 0, 1},   {"*pdt=f32*", 1, 1},
+                   {"*act=swiglu*E=3*", 1, 1},    {"*E=3*", 1, 1},      {"*E=4*", 0, 0},
+                   {"mlp dt=bf16 *seed=0", 1, 0}, {"*scale=own*", 0, 0}};
+    for (size_t i = 0; i < sizeof filters / sizeof filters[0]; i++) {
+        RUN("list", "--case", "mlp dt={bf16|f32} E=3 H=16 F=16 T=8", "--filter", filters[i].filter);
+        cr_assert_eq(strstr(program.text, "mlp E=3") != NULL, filters[i].bf16, "%s:\n%s",
+                     filters[i].filter, program.text);
+        cr_assert_eq(strstr(program.text, "mlp dt=f32") != NULL, filters[i].f32, "%s:\n%s",
+                     filters[i].filter, program.text);
+    }
+}
+
 Test(cli, list_prints_a_case_file_with_counts) {
     char folder[256], path[300], first[65536];
     fg_folder_make(folder);

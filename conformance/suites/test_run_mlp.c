@@ -58,6 +58,7 @@ static void every_way_passes(const char *backend) {
         cr_assert_eq(result.state, FG_STATE_PASS, "%s: %s", ways[i], result.reason);
         cr_assert_eq(state_of(&result, "memory"), FG_CHECK_PASS);
         cr_assert_eq(state_of(&result, "determinism"), FG_CHECK_PASS);
+        cr_assert_eq(state_of(&result, "sequences"), strstr(ways[i], "T=0") == NULL);
         cr_assert(state_of(&result, "exact") == FG_CHECK_PASS ||
                   state_of(&result, "bound") == FG_CHECK_PASS);
         cr_assert(result.elements_compared == result.elements_owed && result.elements_owed > 0);
@@ -112,11 +113,13 @@ Test(run_mlp, thin_evidence_is_mistrusted) {
 Test(run_mlp, checks_stand_in_the_order_of_their_meaning) {
     static const struct {
         const char *line;
-        const char *names[5];
+        const char *names[6];
     } orders[] = {
-        {"mlp E=3 H=24 F=16 splits=3,0,7", {"memory", "exact", "determinism"}},
-        {"mlp E=3 H=24 F=16 T=10 data=normal", {"memory", "bound", "bias", "determinism"}},
-        {"mlp E=2 H=16 F=16 T=0 want=none", {"memory", "exact", "determinism", "evidence"}},
+        {"mlp E=3 H=24 F=16 splits=3,0,7", {"memory", "exact", "determinism", "sequences"}},
+        {"mlp E=3 H=24 F=16 T=10 data=normal",
+         {"memory", "bound", "bias", "determinism", "sequences"}},
+        {"mlp E=2 H=16 F=16 T=0 want=none",
+         {"memory", "exact", "determinism", "sequences", "evidence"}},
     };
     fg_client *client = open_client("host", 0);
     for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
@@ -130,8 +133,8 @@ Test(run_mlp, checks_stand_in_the_order_of_their_meaning) {
     fg_client_close(client);
     client = open_client(fg_built("plugins/careless.so"), 0);
     fg_result result = run_line(client, "mlp E=2 H=16 F=16 T=20 splits=even data=normal");
-    cr_assert(result.checks[0].state == FG_CHECK_FAIL && result.check_count == 4);
-    for (int32_t i = 1; i < 4; i++) {
+    cr_assert(result.checks[0].state == FG_CHECK_FAIL && result.check_count == 5);
+    for (int32_t i = 1; i < 5; i++) {
         cr_assert_eq(result.checks[i].state, FG_CHECK_NOT_RUN);
     }
     fg_client_close(client);
@@ -145,8 +148,12 @@ static const struct {
     {"mlp E=2 H=16 F=16 T=20 splits=even", "guard before y", FG_FAULT_MEMORY},
     {"mlp E=3 H=16 F=16 T=20 splits=even", "guard behind y", FG_FAULT_MEMORY},
     {"mlp E=4 H=16 F=16 splits=5,5,5,4 T=20", "padding row 19", FG_FAULT_MEMORY},
-    {"mlp E=5 H=16 F=16 T=20 splits=even", "changed an input", FG_FAULT_MEMORY},
+    {"mlp E=5 H=16 F=16 T=20 splits=even", "changed an input: x", FG_FAULT_MEMORY},
     {"mlp E=6 H=16 F=16 splits=5,5,5,2,1,1 T=20", "never wrote y row 0 column 0", FG_FAULT_MEMORY},
+    {"mlp E=6 H=16 F=16 splits=5,5,5,2,1,1 T=20 strides=padded", "or ignores a stride",
+     FG_FAULT_MEMORY},
+    {"mlp E=6 H=16 F=16 splits=5,5,5,2,1,1 T=20 idx=i64", "or reads 64-bit splits as 32-bit",
+     FG_FAULT_MEMORY},
     {"mlp E=7 H=16 F=16 T=20 splits=even", "y has other bits", FG_FAULT_DETERMINISM},
     {"mlp E=8 H=16 F=16 T=20 splits=even", "earlier call left: saved", FG_FAULT_MEMORY},
     {"mlp E=9 H=16 F=16 T=20 splits=even want=dx", "must not: dw1", FG_FAULT_MEMORY},
@@ -200,6 +207,123 @@ Test(run_mlp, without_declared_determinism_every_round_is_judged) {
     cr_assert(result.state == FG_STATE_PASS);
     cr_assert_eq(check_named(&result, "determinism")->state, FG_CHECK_NOT_RUN);
     fg_client_close(client);
+}
+
+/* What plugins/forgetful.so does when FUSEGATE_TEST_FORGET names it. */
+static const struct {
+    const char *deed, *line, *words;
+} forgetful[] = {
+    {"replay", "mlp E=3 H=16 F=16 splits=3,0,7 data=exact", "gave y of the values before"},
+    {"replay", "mlp E=3 H=16 F=16 splits=3,0,7 data=normal", "gave y of the values before"},
+    {"replay", "mlp E=3 H=16 F=16 splits=3,0,7 data=selection mode=nograd",
+     "gave y of the values before"},
+    {"replay", "mlp E=3 H=16 F=16 splits=3,0,7 mode=recompute", "gave y of the values before"},
+    {"keepx", "mlp E=3 H=16 F=16 splits=3,0,7 want=dw1 data=exact", "dw1 has other bits behind"},
+    {"keepx", "mlp E=3 H=16 F=16 splits=3,0,7 data=normal T=16 strides=padded",
+     "dw1 has other bits behind"},
+    {"keepx", "mlp E=3 H=16 F=16 splits=3,0,7 first=dw1 mode=recompute",
+     "dw1 has other bits behind"},
+    {"saved_own", "mlp E=3 H=16 F=16 splits=3,0,7 want=dp,dw2 data=exact",
+     "dp has other bits behind"},
+    {"saved_own", "mlp E=3 H=16 F=16 splits=3,0,7 act=srelu data=normal",
+     "dx has other bits behind"},
+    {"asks", "mlp E=3 H=16 F=16 splits=3,0,7",
+     "contract: forward: asked which device is current 1 times"},
+    {"ftz", "mlp E=3 H=16 F=16 splits=3,0,7",
+     "contract: kernel_create: left the process changed: flush-to-zero"},
+};
+
+static fg_result forget(const char *deed, const char *line) {
+    cr_assert_eq(setenv("FUSEGATE_TEST_FORGET", deed, 1), 0);
+    fg_client *client = open_client(fg_built("plugins/forgetful.so"), 0);
+    fg_result result = run_line(client, line);
+    fg_client_close(client);
+    return result;
+}
+
+Test(run_mlp, what_a_kernel_keeps_between_calls_is_found) {
+    for (size_t i = 0; i < sizeof forgetful / sizeof forgetful[0]; i++) {
+        const char *line = forgetful[i].line;
+        fg_result right = forget("nothing", line), result = forget(forgetful[i].deed, line);
+        cr_assert_eq(right.state, FG_STATE_PASS, "%s: %s", line, right.reason);
+        cr_assert(result.state == FG_STATE_FAIL && result.fault == FG_FAULT_CONTRACT, "%s %s: %s",
+                  forgetful[i].deed, line, result.reason);
+        cr_assert(strstr(result.reason, forgetful[i].words) != NULL, "%s %s: %s", forgetful[i].deed,
+                  line, result.reason);
+        cr_assert(strstr(result.reason, "sequences: ") == result.reason ||
+                      strstr(result.reason, "contract: ") == result.reason,
+                  "%s", result.reason);
+    }
+}
+
+/* A case after one that asked is not blamed for it. */
+Test(run_mlp, questions_are_laid_on_the_case_that_asked) {
+    cr_assert_eq(setenv("FUSEGATE_TEST_FORGET", "asks", 1), 0);
+    fg_client *client = open_client(fg_built("plugins/forgetful.so"), 0);
+    fg_result first = run_line(client, ways[0]), second = run_line(client, ways[0]);
+    cr_assert(first.state == FG_STATE_FAIL && second.state == FG_STATE_FAIL);
+    cr_assert_str_eq(first.reason, second.reason);
+    fg_client_close(client);
+}
+
+Test(run_mlp, what_is_kept_is_judged_where_bits_are_not_declared) {
+    cr_assert_eq(setenv("FUSEGATE_TEST_UNSURE", "1", 1), 0);
+    static const char *const deeds[] = {"keepx", "saved_own"};
+    for (int i = 0; i < 2; i++) {
+        fg_result result = forget(deeds[i], "mlp E=3 H=16 F=16 splits=3,0,7 data=exact");
+        cr_assert(result.state == FG_STATE_FAIL && result.fault == FG_FAULT_NUMERIC, "%s",
+                  result.reason);
+        cr_assert_eq(state_of(&result, "sequences"), FG_CHECK_NOT_RUN);
+    }
+    fg_result result = forget("replay", "mlp E=3 H=16 F=16 splits=3,0,7 data=exact");
+    cr_assert(strstr(result.reason, "sequences: ") == result.reason, "%s", result.reason);
+    cr_assert_eq(forget("nothing", ways[0]).state, FG_STATE_PASS);
+}
+
+/* A unary activation that other values of x leave at zero too. */
+Test(run_mlp, the_same_y_of_other_values_is_no_fault_where_it_is_right) {
+    fg_client *client = open_client("host", 0);
+    int same = 0;
+    for (int seed = 0; seed < 16; seed++) {
+        char line[128];
+        (void)snprintf(line, sizeof line,
+                       "mlp E=1 H=1 F=1 T=1 act=srelu mode=nograd zeros=expected seed=%d", seed);
+        fg_result result = run_line(client, line);
+        cr_assert_eq(result.state, FG_STATE_PASS, "%s: %s", line, result.reason);
+        cr_assert_not_null(check_named(&result, "sequences"));
+        same += strstr(check_named(&result, "sequences")->where, "give the same y") != NULL;
+    }
+    cr_assert(same > 0 && same < 16, "%d", same);
+    fg_client_close(client);
+}
+
+/* Masks for which plugins/forgetful.so gives back OK and writes nothing. */
+Test(run_mlp, the_suite_pr_finds_every_mask_that_is_left_out) {
+    static const uint32_t masks[] = {FG_BIT(FG_B1) | FG_BIT(FG_P),
+                                     FG_BIT(FG_X) | FG_BIT(FG_W2) | FG_BIT(FG_B2),
+                                     FG_BIT(FG_W1) | FG_BIT(FG_P) | FG_BIT(FG_BIAS_P)};
+    fg_case_list list = {0};
+    cr_assert_eq(fg_case_suite("pr", &list), FG_STATUS_OK, "%s", fg_message());
+    for (size_t m = 0; m < sizeof masks / sizeof masks[0]; m++) {
+        char mask[16];
+        int64_t found = 0;
+        (void)snprintf(mask, sizeof mask, "%u", masks[m]);
+        cr_assert_eq(setenv("FUSEGATE_TEST_FORGET", "lazy", 1), 0);
+        cr_assert_eq(setenv("FUSEGATE_TEST_MASK", mask, 1), 0);
+        fg_client *client = open_client(fg_built("plugins/forgetful.so"), 0);
+        for (int64_t i = 0; i < list.count; i++) {
+            fg_result result;
+            if (list.cases[i].problem.inter > 8 || list.cases[i].want != masks[m]) {
+                continue;
+            }
+            cr_assert_eq(fg_run_case(client, &list.cases[i], &result), FG_STATUS_OK);
+            found += result.state == FG_STATE_FAIL && result.fault == FG_FAULT_MEMORY &&
+                     strstr(result.reason, "never wrote") != NULL;
+        }
+        fg_client_close(client);
+        cr_assert_gt(found, 0, "mask %s", mask);
+    }
+    fg_case_list_free(&list);
 }
 
 /* Deeds of plugins/misbehaving.so, by number of experts. */

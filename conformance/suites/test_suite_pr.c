@@ -195,3 +195,45 @@ Test(suite_pr, holds_every_value_of_every_key) {
     COUNT(list, c->rows == c->problem.experts);
     fg_case_list_free(&list);
 }
+
+/* Every mask that a tiny problem has, without a bias scale of its own and with one. */
+Test(suite_pr, holds_every_mask_of_wanted_gradients) {
+    static int seen[2][FG_BIT(FG_INPUTS)];
+    fg_case_list list = suite("pr");
+    for (int64_t i = 0; i < list.count; i++) {
+        const fg_case *value = &list.cases[i];
+        if (value->problem.bias && value->problem.prob && value->mode == FG_MODE_GRAD) {
+            seen[value->problem.separate_bias_scale != 0][value->want] = 1;
+        }
+    }
+    for (uint32_t mask = 0; mask < FG_BIT(FG_INPUTS); mask++) {
+        cr_assert(seen[0][mask] || (mask & FG_BIT(FG_BIAS_P)), "mask %u", mask);
+        cr_assert(seen[1][mask], "mask %u with a bias scale of its own", mask);
+    }
+    fg_case_list_free(&list);
+}
+
+/* Rows of a tensor by token in 16 bits on which a trend of its rounding shows. */
+static int judges_dp_rounding(const fg_case *value) {
+    return value->problem.prob_dtype != FG_F32 && value->data == FG_DATA_NORMAL &&
+           (value->want & FG_BIT(FG_P)) && value->rows > 4096;
+}
+
+Test(suite_pr, holds_five_cases_at_least_of_what_one_fault_needs) {
+    fg_case_list list = suite("pr");
+    int64_t long_experts = 0, last_of_many = 0, wide_splits = 0, deep = 0;
+    for (int64_t i = 0; i < list.count; i++) {
+        const fg_case *value = &list.cases[i];
+        int64_t experts = value->problem.experts;
+        long_experts += longest(value) >= 4097;
+        last_of_many += experts == 1024 && value->splits[experts - 1] > 0;
+        wide_splits += value->problem.splits_dtype == FG_I64 && !value->problem.host_splits;
+        deep += value->problem.hidden >= 768;
+    }
+    cr_assert_geq(long_experts, 8);
+    cr_assert_geq(last_of_many, 5);
+    cr_assert_geq(wide_splits, 8);
+    cr_assert_geq(deep, 5);
+    cr_assert_geq(count_if(&list, judges_dp_rounding), 5);
+    fg_case_list_free(&list);
+}

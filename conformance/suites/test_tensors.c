@@ -1,5 +1,6 @@
 /* The memory of a case: places, strides, poison, guards, and what is watched in them. */
 
+#include "conformance/tensors/fresh.h"
 #include "conformance/tensors/tensor_watch.h"
 #include "contract/alloc.h"
 #include <criterion/criterion.h>
@@ -27,6 +28,16 @@ static void hold(held *out, const char *line, int32_t base_align, int32_t row_al
     cr_assert_eq(fg_case_parse(line, &out->value), FG_STATUS_OK, "%s", fg_message());
     cr_assert_eq(fg_tensors_create(&out->value, &traits, &some_sizes, &out->tensors), FG_STATUS_OK,
                  "%s", fg_message());
+}
+
+/* Every constant's hash in one number. */
+static uint64_t hash_of_constants(const held *on) {
+    uint64_t hashes[FG_BUFFER_CONSTANTS], all = 0;
+    fg_tensors_hash_constants(on->tensors, hashes);
+    for (int b = 0; b < FG_BUFFER_CONSTANTS; b++) {
+        all = all * 31 + hashes[b];
+    }
+    return all;
 }
 
 #define WHOLE                                                                                      \
@@ -147,7 +158,7 @@ Test(tensors, poison_fills_content_gaps_and_guards_of_one_buffer) {
     hold(&on, lines[1], 64, 2);
     fg_buffer *y = &on.tensors->buffers[FG_BUFFER_Y];
     for (int kind = FG_POISON_NAN; kind <= FG_POISON_LARGE; kind++) {
-        uint64_t others = fg_tensors_hash_constants(on.tensors);
+        uint64_t others = hash_of_constants(&on);
         fg_tensors_poison(on.tensors, FG_BUFFER_Y, (fg_poison)kind);
         double *v = calloc(y->bytes, sizeof *v);
         fg_dtype_load_f64((fg_dtype)y->view.dtype, y->view.data, (int64_t)y->bytes / 2, v);
@@ -155,7 +166,7 @@ Test(tensors, poison_fills_content_gaps_and_guards_of_one_buffer) {
             cr_assert(kind == FG_POISON_NAN ? isnan(v[k]) : v[k] > 1e30 && isfinite(v[k]));
         }
         free(v);
-        cr_assert_eq(fg_tensors_hash_constants(on.tensors), others);
+        cr_assert_eq(hash_of_constants(&on), others);
         for (size_t at = y->region; at < y->end; at += 4) {
             cr_assert(memcmp(on.tensors->shm.base + at, &y->poison, 4) == 0);
         }
@@ -293,19 +304,67 @@ Test(watch, every_unwritten_element_is_counted) {
     }
 }
 
-Test(watch, any_change_of_an_input_changes_its_hash) {
+Test(watch, any_change_of_an_input_changes_its_hash_alone) {
     held on;
+    uint64_t before[FG_BUFFER_CONSTANTS], after[FG_BUFFER_CONSTANTS];
     hold(&on, lines[1], 16, 2);
-    uint64_t before = fg_tensors_hash_constants(on.tensors);
+    fg_tensors_hash_constants(on.tensors, before);
     for (int b = 0; b < FG_BUFFER_CONSTANTS; b++) {
         const fg_buffer *buffer = &on.tensors->buffers[b];
         for (size_t at = buffer->region; at < buffer->end; at += 7) {
             on.tensors->shm.base[at] ^= 1;
-            cr_assert_neq(fg_tensors_hash_constants(on.tensors), before, "%s", buffer->name);
+            fg_tensors_hash_constants(on.tensors, after);
             on.tensors->shm.base[at] ^= 1;
+            for (int other = 0; other < FG_BUFFER_CONSTANTS; other++) {
+                cr_assert_eq(after[other] != before[other], other == b, "%s", buffer->name);
+            }
         }
     }
-    cr_assert_eq(fg_tensors_hash_constants(on.tensors), before);
+    fg_tensors_hash_constants(on.tensors, after);
+    cr_assert(memcmp(before, after, sizeof before) == 0);
+    fg_tensors_destroy(on.tensors);
+}
+
+Test(fresh, other_values_of_x_swap_places_and_come_back) {
+    for (int i = 0; i < LINES; i++) {
+        held on;
+        hold(&on, lines[i], 16, 2);
+        int x = FG_BUFFER_INPUT + FG_X, other = FG_BUFFER_OTHER_X;
+        uint64_t whole = hash_of_constants(&on);
+        uint64_t one = fg_tensors_hash_elements(on.tensors, x);
+        uint64_t two = fg_tensors_hash_elements(on.tensors, other);
+        cr_assert_neq(one, two);
+        fg_fresh_swap(on.tensors);
+        cr_assert_eq(fg_tensors_hash_elements(on.tensors, x), two);
+        cr_assert_eq(fg_tensors_hash_elements(on.tensors, other), one);
+        cr_assert_neq(hash_of_constants(&on), whole);
+        fg_fresh_swap(on.tensors);
+        cr_assert_eq(hash_of_constants(&on), whole);
+        fg_tensors_destroy(on.tensors);
+    }
+}
+
+Test(fresh, cases_without_tokens_or_too_large_have_none) {
+    static const struct {
+        const char *line, *words;
+    } cases[] = {
+        {"mlp E=2 H=8 F=8 T=4", NULL},
+        {"mlp E=2 H=8 F=8 splits=0,0 T=4", "no tokens"},
+        {"mlp E=1 H=4096 F=4096 T=128", "1e10 operations"},
+        {"plan E=2 H=8 F=8 T=4 seq=1", "kind"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        fg_case value;
+        cr_assert_eq(fg_case_parse(cases[i].line, &value), FG_STATUS_OK, "%s", fg_message());
+        const char *missing = fg_fresh_missing(&value);
+        cr_assert(cases[i].words == NULL ? missing == NULL
+                                         : missing != NULL && strstr(missing, cases[i].words),
+                  "%s", cases[i].line);
+    }
+    held on;
+    hold(&on, cases[1].line, 16, 2);
+    cr_assert_null(fg_tensors_view(on.tensors, FG_BUFFER_OTHER_X));
+    cr_assert_null(fg_tensors_view(on.tensors, FG_BUFFER_OTHER_Y));
     fg_tensors_destroy(on.tensors);
 }
 

@@ -15,8 +15,14 @@ static int shape_of(int buffer) {
     if (buffer >= FG_BUFFER_GRAD && buffer < FG_BUFFER_SAVED) {
         return (buffer - FG_BUFFER_GRAD) % FG_INPUTS;
     }
-    return buffer == FG_BUFFER_DY || buffer == FG_BUFFER_Y || buffer == FG_BUFFER_Y_NOGRAD ? FG_X
-                                                                                           : -1;
+    static const int like_x[] = {FG_BUFFER_DY, FG_BUFFER_OTHER_X, FG_BUFFER_Y, FG_BUFFER_Y_NOGRAD,
+                                 FG_BUFFER_OTHER_Y};
+    for (size_t i = 0; i < sizeof like_x / sizeof like_x[0]; i++) {
+        if (buffer == like_x[i]) {
+            return FG_X;
+        }
+    }
+    return -1;
 }
 
 fg_span_walk fg_tensors_walk(const fg_tensors *tensors, int number, int padding) {
@@ -175,15 +181,10 @@ uint64_t fg_tensors_hash_buffer(fg_tensors *tensors, int number) {
     return XXH3_64bits(tensors->shm.base + buffer->region, buffer->end - buffer->region);
 }
 
-uint64_t fg_tensors_hash_constants(fg_tensors *tensors) {
-    uint64_t hash = 0;
+void fg_tensors_hash_constants(fg_tensors *tensors, uint64_t hashes[FG_BUFFER_CONSTANTS]) {
     for (int i = 0; i < FG_BUFFER_CONSTANTS; i++) {
-        if (tensors->buffers[i].present) {
-            uint64_t pair[2] = {hash, fg_tensors_hash_buffer(tensors, i)};
-            hash = XXH3_64bits(pair, sizeof pair);
-        }
+        hashes[i] = tensors->buffers[i].present ? fg_tensors_hash_buffer(tensors, i) : 0;
     }
-    return hash;
 }
 
 uint64_t fg_tensors_hash_elements(fg_tensors *tensors, int number) {

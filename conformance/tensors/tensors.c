@@ -1,6 +1,7 @@
 #include "conformance/tensors/tensors.h"
 
 #include "conformance/tensors/data.h"
+#include "conformance/tensors/fresh.h"
 #include "contract/alloc.h"
 
 #include <stdio.h>
@@ -73,6 +74,10 @@ static fg_status place_inputs(fg_tensors *tensors, const fg_traits *traits, size
     fg_tensor splits =
         fg_tensor_tight(NULL, (fg_dtype)problem->splits_dtype, -1, 1, &problem->experts);
     FG_TRY(place_tensor(tensors, FG_BUFFER_SPLITS, "splits", splits, traits, cursor));
+    if (fg_fresh_missing(value) == NULL) {
+        fg_tensor x = view_of(problem, FG_X, (fg_dtype)problem->dtype, value->rows);
+        FG_TRY(place_tensor(tensors, FG_BUFFER_OTHER_X, "other x", x, traits, cursor));
+    }
     if (value->mode == FG_MODE_NOGRAD) {
         return FG_STATUS_OK;
     }
@@ -87,6 +92,20 @@ static fg_status place_inputs(fg_tensors *tensors, const fg_traits *traits, size
     return FG_STATUS_OK;
 }
 
+/* Outputs of a forward of the other x. */
+static fg_status place_other_outputs(fg_tensors *tensors, const fg_traits *traits, size_t saved,
+                                     size_t *cursor) {
+    const fg_case *value = tensors->value;
+    fg_tensor y = view_of(&value->problem, FG_X, (fg_dtype)value->problem.dtype, value->rows);
+    if (fg_fresh_missing(value) != NULL) {
+        return FG_STATUS_OK;
+    }
+    FG_TRY(place_tensor(tensors, FG_BUFFER_OTHER_Y, "other y", y, traits, cursor));
+    return value->mode == FG_MODE_NOGRAD ? FG_STATUS_OK
+                                         : place(tensors, FG_BUFFER_OTHER_SAVED, "other saved",
+                                                 saved, (size_t)traits->base_align, cursor);
+}
+
 static fg_status place_outputs(fg_tensors *tensors, const fg_traits *traits,
                                const fg_kernel_sizes *sizes, size_t *cursor) {
     const fg_case *value = tensors->value;
@@ -94,6 +113,7 @@ static fg_status place_outputs(fg_tensors *tensors, const fg_traits *traits,
     size_t align = (size_t)traits->base_align;
     fg_tensor y = view_of(problem, FG_X, (fg_dtype)problem->dtype, value->rows);
     FG_TRY(place_tensor(tensors, FG_BUFFER_Y, "y", y, traits, cursor));
+    FG_TRY(place_other_outputs(tensors, traits, sizes->saved, cursor));
     FG_TRY(place(tensors, FG_BUFFER_SCRATCH_FORWARD, "scratch", sizes->scratch_forward, align,
                  cursor));
     if (value->mode == FG_MODE_RECOMPUTE) {
@@ -171,6 +191,8 @@ static fg_status fill_constants(fg_tensors *tensors) {
         fg_tensors_poison(tensors, i, FG_POISON_NAN);
         if (i == FG_BUFFER_SPLITS) {
             fill_splits(tensors);
+        } else if (i == FG_BUFFER_OTHER_X) {
+            FG_TRY(buffer->present ? fg_fresh_fill(tensors) : FG_STATUS_OK);
         } else if (buffer->present && fg_tensor_count(&buffer->view) > 0) {
             FG_TRY(fg_data_fill(tensors->value, tensors->begin, i, &buffer->view));
             tensors->touched += fg_buffer_elements(buffer);

@@ -18,7 +18,8 @@ enum {
     FG_BUFFER_BEFORE_W1 = FG_INPUTS + 1, /* what an accumulating dw1 is added to */
     FG_BUFFER_BEFORE_W2 = FG_INPUTS + 2,
     FG_BUFFER_SPLITS = FG_INPUTS + 3,
-    FG_BUFFER_CONSTANTS = FG_INPUTS + 4, /* up to here nothing changes */
+    FG_BUFFER_OTHER_X = FG_INPUTS + 4,   /* see fresh.h */
+    FG_BUFFER_CONSTANTS = FG_INPUTS + 5, /* up to here nothing changes */
     FG_BUFFER_Y = FG_BUFFER_CONSTANTS,
     FG_BUFFER_Y_NOGRAD,                           /* y of a forward without gradients before */
     FG_BUFFER_GRAD,                               /* + FG_X .. */
@@ -26,6 +27,8 @@ enum {
     FG_BUFFER_SAVED = FG_BUFFER_FIRST + FG_INPUTS,
     FG_BUFFER_SCRATCH_FORWARD,
     FG_BUFFER_SCRATCH_BACKWARD,
+    FG_BUFFER_OTHER_Y, /* y and saved of a forward of the other x */
+    FG_BUFFER_OTHER_SAVED,
     FG_BUFFERS,
 };
 
@@ -70,9 +73,9 @@ void fg_tensors_poison(fg_tensors *tensors, int number, fg_poison kind);
 /* Copies the elements of one buffer over those of another of the same shape. */
 void fg_tensors_copy(fg_tensors *tensors, int from, int to);
 
-/* Hash (XXH3) of all constants with their guards, gaps and padding; of a whole buffer; of the
- * elements of a buffer that belong to experts. */
-uint64_t fg_tensors_hash_constants(fg_tensors *tensors);
+/* Hashes (XXH3) of each constant with its guards, gaps and padding (0: not there); of a whole
+ * buffer; of the elements of a buffer that belong to experts. */
+void fg_tensors_hash_constants(fg_tensors *tensors, uint64_t hashes[FG_BUFFER_CONSTANTS]);
 uint64_t fg_tensors_hash_buffer(fg_tensors *tensors, int number);
 uint64_t fg_tensors_hash_elements(fg_tensors *tensors, int number);
 
