@@ -36,6 +36,7 @@ CONFORMANCE += $(addprefix process/,client client_backend client_executor client
 CONFORMANCE += $(addprefix report/,capability journal record report report_json report_junit \
 	report_markdown report_terminal result)
 WORKER := worker_main backend_calls executor_calls executor_queries loader recorder session session_memory state_guard
+WORKER += traits_check
 CLI := fusegate_main options selection machine run_setup verb_run verb_list verb_explain verb_bench verb_backends
 CLI += bench_fuser bench_hits bench_report bench_rig null_backend
 # Criterion suites, conformance/suites/test_NAME.c each.

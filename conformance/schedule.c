@@ -54,16 +54,48 @@ static void worker_close(job *mine) {
     mine->client = NULL;
 }
 
+/* Ends a worker that nobody has given up, and tells when that goes wrong. */
+static void worker_finish(job *mine) {
+    board *all = mine->board;
+    if (mine->client == NULL || atomic_load(&all->stopping)) {
+        return;
+    }
+    fg_status status = fg_client_finish(mine->client);
+    if (status == FG_STATUS_OK) {
+        return;
+    }
+    fg_status taken = FG_STATUS_OK;
+    (void)pthread_mutex_lock(&all->lock);
+    /* A stop has killed it meanwhile. */
+    if (!atomic_load(&all->stopping) && all->schedule->ended != NULL) {
+        taken = all->schedule->ended(all->schedule->user, fg_message());
+    }
+    (void)pthread_mutex_unlock(&all->lock);
+    if (taken != FG_STATUS_OK) {
+        board_trouble(all, taken);
+    }
+}
+
 static fg_status worker_ready(job *mine) {
     if (mine->client != NULL && fg_client_alive(mine->client)) {
         return FG_STATUS_OK;
     }
     worker_close(mine);
     FG_TRY(fg_client_open(&mine->board->schedule->client, &mine->client));
+    FG_TRY(fg_client_quiet(mine->client, "while loading"));
     (void)pthread_mutex_lock(&mine->board->lock);
     mine->pid = (pid_t)fg_client_pid(mine->client);
     (void)pthread_mutex_unlock(&mine->board->lock);
     return FG_STATUS_OK;
+}
+
+/* What the worker did beside its answers and no judge asked about. */
+static void leftovers_judge(fg_client *client, fg_result *result) {
+    fg_status status = fg_client_quiet(client, "in this case");
+    if (status != FG_STATUS_OK && result->state != FG_STATE_RESOURCE) {
+        fg_result_check(result, "contract", FG_CHECK_FAIL, 0, FG_FAULT_CONTRACT, "%s",
+                        fg_message());
+    }
 }
 
 /* Runs a case on the job's worker. Trouble of this side while judging (no memory for the tensors,
@@ -83,6 +115,8 @@ static fg_status run_once(job *mine, const fg_case *value, fg_result *result, in
     if (!fg_client_alive(mine->client)) {
         /* The process is gone: its number may soon be another's. */
         worker_close(mine);
+    } else {
+        leftovers_judge(mine->client, result);
     }
     return FG_STATUS_OK;
 }
@@ -96,6 +130,7 @@ static fg_status run_case(job *mine, const fg_case *value, fg_result *result) {
     }
     char first[sizeof result->reason];
     memcpy(first, result->reason, sizeof first);
+    worker_finish(mine);
     worker_close(mine);
     FG_TRY(run_once(mine, value, result, &own_trouble));
     if (result->state == FG_STATE_RESOURCE && !own_trouble) {
@@ -137,6 +172,7 @@ static void *job_main(void *argument) {
             board_trouble(all, status);
         }
     }
+    worker_finish(mine);
     worker_close(mine);
     (void)pthread_mutex_lock(&all->lock);
     all->running -= 1;

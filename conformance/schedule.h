@@ -2,8 +2,10 @@
 #define FG_CONFORMANCE_SCHEDULE_H
 
 /* Runs cases on workers, several at a time: one thread with one worker for each job. A worker that
- * died is replaced for the next case. No case runs twice, but one that ends as `resource` (device
- * lost, out of memory): once more in a fresh worker, and if that ends so too it has failed. */
+ * died is replaced for the next case. What a worker printed or changed in a case and nobody asked
+ * about fails that case; at loading, it ends the run. No case runs twice, but one that ends as
+ * `resource` (device lost, out of memory): once more in a fresh worker, and if that ends so too it
+ * has failed. */
 
 #include "conformance/case/case.h"
 #include "conformance/process/client.h"
@@ -18,6 +20,8 @@ typedef struct fg_schedule {
     fg_status (*run)(fg_client *client, const fg_case *value, fg_result *result);
     /* Takes a finished case; one call at a time, from any thread. A status ends the run. */
     fg_status (*finished)(void *user, int64_t index, const fg_result *result);
+    /* Takes how a worker ended that did not do so in order; as `finished`. NULL: nobody asks. */
+    fg_status (*ended)(void *user, const char *how);
     void *user;
     /* A descriptor that becomes readable when the run shall stop, or -1. Cases in hand
      * are then given up: their workers are killed, and no verdict of theirs is taken. */

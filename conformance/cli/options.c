@@ -3,6 +3,7 @@
 #include "conformance/case/case_word.h"
 #include <argp.h>
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -139,6 +140,30 @@ static double parse_seconds(struct argp_state *state, const char *name, const ch
     return value;
 }
 
+/* A seed of a case line has all 64 bits. */
+static uint64_t parse_seed(struct argp_state *state, const char *text) {
+    char *end = NULL;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (errno != 0 || text[0] < '0' || text[0] > '9' || *end != '\0') {
+        argp_error(state, "found '%s' for --seed, expected a number from 0 to %llu", text,
+                   ULLONG_MAX);
+    }
+    return value;
+}
+
+/* Takes a text that must not be empty, and only once. */
+static void take_text(struct argp_state *state, const char *name, const char *expected, char *text,
+                      const char **out) {
+    if (*out != NULL) {
+        argp_error(state, "found --%s twice, '%s' and '%s', expected it once", name, *out, text);
+    }
+    if (text[0] == '\0' && expected != NULL) {
+        argp_error(state, "found '' for --%s, expected %s", name, expected);
+    }
+    *out = text;
+}
+
 /* What argp hands to `take`. */
 typedef struct taking {
     const fg_verb *verb;
@@ -150,23 +175,23 @@ static error_t take(int key, char *text, struct argp_state *state) {
     fg_options *out = input->out;
     switch (key) {
     case KEY_SUITE:
-        out->suite = text;
+        take_text(state, "suite", "a name or a file of case lines", text, &out->suite);
         break;
     case KEY_CASE:
-        out->case_line = text;
+        take_text(state, "case", NULL, text, &out->case_line);
         break;
     case KEY_FILTER:
-        out->filter = text;
+        take_text(state, "filter", "a pattern", text, &out->filter);
         break;
     case KEY_SEED:
-        out->seed = parse_integer(state, "seed", text, 0, INT64_MAX);
+        out->seed = parse_seed(state, text);
         out->seed_given = 1;
         break;
     case KEY_BACKEND:
-        out->backend = text;
+        take_text(state, "backend", "a name or a library", text, &out->backend);
         break;
     case KEY_EXECUTOR:
-        out->executor = text;
+        take_text(state, "executor", "a name or a library", text, &out->executor);
         break;
     case KEY_JOBS:
         out->jobs = (int32_t)parse_integer(state, "jobs", text, 1, MAX_JOBS);
@@ -175,10 +200,10 @@ static error_t take(int key, char *text, struct argp_state *state) {
         out->timeout = parse_seconds(state, "timeout", text);
         break;
     case KEY_REPORT:
-        out->report = text;
+        take_text(state, "report", "a folder", text, &out->report);
         break;
     case KEY_RESUME:
-        out->resume = text;
+        take_text(state, "resume", "the folder of a run", text, &out->resume);
         break;
     case KEY_FUSER:
         out->fuser = 1;

@@ -11,7 +11,7 @@ enum { FG_EXIT_OK = 0, FG_EXIT_USAGE = 2, FG_EXIT_INFRASTRUCTURE = 3, FG_EXIT_VA
 typedef struct fg_options {
     const char *suite, *case_line, *filter, *backend, *executor, *report, *resume;
     int32_t seed_given;
-    int64_t seed;
+    uint64_t seed;
     int32_t jobs;
     double timeout;
     int32_t fuser;        /* bench */

@@ -35,8 +35,8 @@ static int facts_set(const fg_options *options, fg_run_facts *facts, int resumed
         return -1;
     }
     if (resumed && options->seed_given && (!facts->seed_given || facts->seed != options->seed)) {
-        (void)fprintf(stderr, "fusegate: the run to resume has another --seed than %lld\n",
-                      (long long)options->seed);
+        (void)fprintf(stderr, "fusegate: the run to resume has another --seed than %llu\n",
+                      (unsigned long long)options->seed);
         return -1;
     }
     if (!resumed) {
@@ -153,7 +153,10 @@ static int backend_try(fg_run_setup *setup) {
     if (status != FG_STATUS_OK) {
         return fg_exit_message(fg_exit_of_status(status));
     }
-    status = claims_ask(client, &setup->report);
+    fg_traits traits;
+    status = fg_client_quiet(client, "while loading");
+    status = status != FG_STATUS_OK ? status : fg_client_traits(client, -1, &traits);
+    status = status != FG_STATUS_OK ? status : claims_ask(client, &setup->report);
     fg_client_close(client);
     return status == FG_STATUS_OK ? -1 : fg_exit_message(FG_EXIT_INFRASTRUCTURE);
 }

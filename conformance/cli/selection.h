@@ -9,7 +9,7 @@ typedef struct fg_selection_request {
     const char *case_line; /* where suite is "" */
     const char *filter;    /* shell pattern on the repro line, or on the line with every key */
     int32_t seed_given;
-    int64_t seed;
+    uint64_t seed;
 } fg_selection_request;
 
 /* Adds the cases asked for, in order. FG_STATUS_PARSE, _NOT_FOUND, _IO, _INVALID with a message for

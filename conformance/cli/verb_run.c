@@ -68,6 +68,15 @@ static fg_status case_finished(void *user, int64_t index, const fg_result *resul
     return FG_STATUS_OK;
 }
 
+/* Takes how a worker ended that did not do so in order. */
+static fg_status worker_ended(void *user, const char *how) {
+    progress *at = user;
+    fg_records_ending(&at->setup->records, how);
+    progress_clear(at);
+    (void)printf("worker: %s\n", how);
+    return at->setup->journal != NULL ? fg_journal_ending(at->setup->journal, how) : FG_STATUS_OK;
+}
+
 /* Judges the judge. */
 static int self_test(void) {
     int64_t checks = 0;
@@ -129,6 +138,7 @@ static void cases_run(progress *at, int32_t jobs, int stop) {
                                              .timeout = setup->facts.timeout},
                                   .run = fg_run_case,
                                   .finished = case_finished,
+                                  .ended = worker_ended,
                                   .user = at,
                                   .stop = stop};
     fg_status status = fg_schedule_run(&schedule, &stopped);
@@ -164,6 +174,9 @@ static int run_prepared(const fg_options *options, fg_run_setup *setup) {
                    .color = terminal && getenv("NO_COLOR") == NULL};
     int32_t jobs = options->jobs > 0 ? options->jobs : fg_machine_cores();
     int code = report_start(&at);
+    if (code < 0) {
+        code = self_test();
+    }
     if (code >= 0) {
         return code;
     }
@@ -181,9 +194,6 @@ static int run_prepared(const fg_options *options, fg_run_setup *setup) {
 int fg_verb_run(const fg_options *options) {
     fg_run_setup setup;
     int code = fg_run_prepare(options, &setup);
-    if (code < 0) {
-        code = self_test();
-    }
     if (code < 0) {
         code = run_prepared(options, &setup);
     }

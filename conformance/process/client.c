@@ -7,36 +7,40 @@
 
 enum { CLOSE_PATIENCE = 2 };
 
+/* Adds the worker's last words to what is said of its end. */
+static void death_words(fg_client *client) {
+    size_t length = strlen(client->death);
+    while (client->process.err_length > 0 &&
+           client->process.err_tail[client->process.err_length - 1] == '\n') {
+        client->process.err_length -= 1;
+    }
+    if (client->process.err_length > 0) {
+        (void)snprintf(client->death + length, sizeof client->death - length, "; its stderr: %.*s",
+                       (int)client->process.err_length, client->process.err_tail);
+    }
+}
+
 /* Marks the client dead: reaps the worker and keeps how it ended as the message of every later
  * call. */
 static fg_status client_die(fg_client *client, fg_status status, const char *during) {
     char cause[512], ending[64];
     (void)snprintf(cause, sizeof cause, "%s", fg_message());
     /* A worker that crashed is ending on its own; a coredump may take a moment. */
-    fg_process_end(&client->process, status == FG_STATUS_CRASH ? CLOSE_PATIENCE : 0);
+    (void)fg_process_end(&client->process, status == FG_STATUS_CRASH ? CLOSE_PATIENCE : 0);
     fg_process_ending(&client->process, ending, sizeof ending);
     client->dead = status;
-    int length;
     if (status == FG_STATUS_CRASH) {
-        length = snprintf(client->death, sizeof client->death, "worker %d ended with %s during %s",
-                          (int)client->pid, ending, during);
+        (void)snprintf(client->death, sizeof client->death, "worker %d ended with %s during %s",
+                       (int)client->pid, ending, during);
     } else if (status == FG_STATUS_TIMEOUT) {
-        length = snprintf(client->death, sizeof client->death,
-                          "worker %d did not answer %s within %g s and was killed",
-                          (int)client->pid, during, client->timeout);
+        (void)snprintf(client->death, sizeof client->death,
+                       "worker %d did not answer %s within %g s and was killed", (int)client->pid,
+                       during, client->timeout);
     } else {
-        length = snprintf(client->death, sizeof client->death, "worker %d during %s: %s",
-                          (int)client->pid, during, cause);
+        (void)snprintf(client->death, sizeof client->death, "worker %d during %s: %s",
+                       (int)client->pid, during, cause);
     }
-    while (client->process.err_length > 0 &&
-           client->process.err_tail[client->process.err_length - 1] == '\n') {
-        client->process.err_length -= 1;
-    }
-    if (client->process.err_length > 0 && length > 0) {
-        (void)snprintf(client->death + length, sizeof client->death - (size_t)length,
-                       "; its stderr: %.*s", (int)client->process.err_length,
-                       client->process.err_tail);
-    }
+    death_words(client);
     return FG_FAIL(status, "%s", client->death);
 }
 
@@ -71,6 +75,20 @@ fg_status fg_client_reply_integer(json_t *reply, const char *key, int64_t *out) 
     return status;
 }
 
+/* A line that is no answer to this request was written by code under test. */
+static fg_status reply_own(const json_t *reply, int64_t id) {
+    const json_t *found = json_object_get(reply, "id");
+    if (!json_is_integer(found)) {
+        return FG_FAIL(FG_STATUS_PROTOCOL, "found a line without id, expected the reply %lld",
+                       (long long)id);
+    }
+    if (json_integer_value(found) != id) {
+        return FG_FAIL(FG_STATUS_PROTOCOL, "found a line with id %lld, expected the reply %lld",
+                       (long long)json_integer_value(found), (long long)id);
+    }
+    return FG_STATUS_OK;
+}
+
 /* Sends a line and reads one back as an object; a failure of either is the worker's death. */
 static fg_status client_exchange(fg_client *client, const json_t *request, const char *name,
                                  json_t **reply) {
@@ -86,6 +104,9 @@ static fg_status client_exchange(fg_client *client, const json_t *request, const
     }
     if (status == FG_STATUS_OK) {
         status = fg_protocol_parse(answer, length, reply);
+    }
+    if (status == FG_STATUS_OK) {
+        status = reply_own(*reply, client->calls);
     }
     if (status != FG_STATUS_OK && status != FG_STATUS_NO_MEMORY) {
         return client_die(client, status, name);
@@ -132,6 +153,14 @@ static fg_status reply_read(fg_client *client, const json_t *reply, const char *
     return FG_STATUS_OK;
 }
 
+static fg_status request_number(fg_client *client, json_t *request) {
+    client->calls += 1;
+    if (json_object_set_new(request, "id", json_integer(client->calls)) != 0) {
+        return FG_FAIL(FG_STATUS_NO_MEMORY, "no memory for a request");
+    }
+    return FG_STATUS_OK;
+}
+
 fg_status fg_client_call(fg_client *client, json_t *request, json_t **reply) {
     json_t *answer = NULL;
     fg_status status;
@@ -143,7 +172,8 @@ fg_status fg_client_call(fg_client *client, json_t *request, json_t **reply) {
         status = FG_FAIL(client->dead, "%s", client->death);
     } else {
         const char *name = json_string_value(json_object_get(request, "call"));
-        status = client_exchange(client, request, name, &answer);
+        status = request_number(client, request);
+        status = status != FG_STATUS_OK ? status : client_exchange(client, request, name, &answer);
         if (status == FG_STATUS_OK) {
             status = reply_read(client, answer, name);
         }
@@ -218,12 +248,52 @@ fg_status fg_client_open(const fg_client_options *options, fg_client **out) {
     return FG_STATUS_OK;
 }
 
+/* How a worker that was asked to end did so. */
+static fg_status ending_judge(fg_client *client, double patience, int killed) {
+    char ending[64];
+    int64_t bytes = client->process.stdout_bytes - client->stdout_asked;
+    fg_process_ending(&client->process, ending, sizeof ending);
+    if (killed) {
+        (void)snprintf(client->death, sizeof client->death,
+                       "did not end within %g s after its last call and was killed", patience);
+        return FG_STATUS_TIMEOUT;
+    }
+    if (client->process.exit_status != 0) {
+        (void)snprintf(client->death, sizeof client->death, "ended with %s at exit", ending);
+        return FG_STATUS_CRASH;
+    }
+    if (bytes > 0) {
+        (void)snprintf(client->death, sizeof client->death,
+                       "wrote %lld bytes to standard output at exit", (long long)bytes);
+        return FG_STATUS_PROTOCOL;
+    }
+    return FG_STATUS_OK;
+}
+
+fg_status fg_client_finish(fg_client *client) {
+    (void)pthread_mutex_lock(&client->lock);
+    fg_status status = FG_STATUS_OK;
+    if (client->dead == FG_STATUS_OK) {
+        double patience = client->timeout > CLOSE_PATIENCE ? client->timeout : CLOSE_PATIENCE;
+        status = ending_judge(client, patience, fg_process_end(&client->process, patience));
+        if (status != FG_STATUS_OK) {
+            death_words(client);
+            (void)FG_FAIL(status, "%s", client->death);
+        } else {
+            (void)snprintf(client->death, sizeof client->death, "the worker was ended");
+        }
+        client->dead = status != FG_STATUS_OK ? status : FG_STATUS_CRASH;
+    }
+    (void)pthread_mutex_unlock(&client->lock);
+    return status;
+}
+
 void fg_client_close(fg_client *client) {
     if (client == NULL) {
         return;
     }
     /* An idle worker ends by itself when its channel closes, and flushes what it holds. */
-    fg_process_end(&client->process, client->dead == FG_STATUS_OK ? CLOSE_PATIENCE : 0);
+    (void)fg_process_end(&client->process, client->dead == FG_STATUS_OK ? CLOSE_PATIENCE : 0);
     fg_process_free(&client->process);
     fg_maps_free(&client->maps);
     (void)pthread_mutex_destroy(&client->lock);
@@ -253,6 +323,19 @@ const char *fg_client_state_changes(fg_client *client) {
     client->changes[0] = '\0';
     (void)pthread_mutex_unlock(&client->lock);
     return client->changes_told;
+}
+
+fg_status fg_client_quiet(fg_client *client, const char *when) {
+    int64_t bytes = fg_client_stdout_bytes(client);
+    const char *changes = fg_client_state_changes(client);
+    if (bytes > 0) {
+        return FG_FAIL(FG_STATUS_PROTOCOL, "%s: %lld bytes written to standard output", when,
+                       (long long)bytes);
+    }
+    if (changes[0] != '\0') {
+        return FG_FAIL(FG_STATUS_PROTOCOL, "%s: left the process changed: %s", when, changes);
+    }
+    return FG_STATUS_OK;
 }
 
 double fg_client_seconds(fg_client *client) {

@@ -24,6 +24,16 @@ typedef struct fg_client_options {
 fg_status fg_client_open(const fg_client_options *options, fg_client **out);
 void fg_client_close(fg_client *client);
 
+/* Has an idle worker end in order and says how that went: code under test that crashes, hangs
+ * (past the client's timeout, 2 s at least) or prints when its objects are destroyed, or as the process ends,
+ * gives FG_STATUS_CRASH, FG_STATUS_TIMEOUT or FG_STATUS_PROTOCOL. FG_STATUS_OK at once for a client
+ * that is dead already. Afterwards the client is dead, and still the caller's to close. */
+fg_status fg_client_finish(fg_client *client);
+
+/* FG_STATUS_PROTOCOL when the worker, since the last question about either, wrote to standard
+ * output or changed its process's state; the message begins with `when`. */
+fg_status fg_client_quiet(fg_client *client, const char *when);
+
 /* Process id of the worker; whether it is still to be used; what it wrote to stdout since the last
  * question (a contract failure), as a count of bytes; and how much CPU state (FTZ, rounding mode,
  * locale, BLAS threads, signals, working directory) it found changed since the last question, as
@@ -42,7 +52,8 @@ double fg_client_seconds(fg_client *client);
 fg_status fg_client_share(fg_client *client, fg_shm *shm);
 fg_status fg_client_unshare(fg_client *client, const fg_shm *shm);
 
-/* The backend ABI. Device index -1 is host; a device is opened on first use. Each forward and
+/* The backend ABI. Device index -1 is host; a device is opened, and its traits are asked and
+ * checked, on first use. Traits out of range are FG_STATUS_ABI. Each forward and
  * backward is followed by a stream_sync. Streams: the worker uses a new one for each call. */
 fg_status fg_client_traits(fg_client *client, int32_t device, fg_traits *out);
 fg_status fg_client_supports(fg_client *client, int32_t device, const fg_problem *problem,

@@ -2,6 +2,7 @@
 #include "conformance/process/protocol_args.h"
 #include "conformance/process/protocol_fields.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 
 static json_t *problem_request(const char *name, int32_t device, const fg_problem *problem,
@@ -18,16 +19,34 @@ static json_t *kernel_request(const char *name, int64_t kernel) {
     return json_pack("{s:s, s:I}", "call", name, "kernel", (json_int_t)kernel);
 }
 
+static json_t *device_request(const char *name, int32_t device) {
+    return json_pack("{s:s, s:i}", "call", name, "device", (int)device);
+}
+
+/* Opens a device, and asks its traits, in calls of their own, so that one that does not come back
+ * is told by its name. */
+static fg_status device_ready(fg_client *client, int32_t device) {
+    uint64_t bit = device >= -1 && device < 63 ? UINT64_C(1) << (device + 1) : 0;
+    if ((client->opened & bit) != 0) {
+        return FG_STATUS_OK;
+    }
+    FG_TRY(fg_client_call(client, device_request("device_open", device), NULL));
+    FG_TRY(fg_client_call(client, device_request("traits", device), NULL));
+    (void)atomic_fetch_or(&client->opened, bit);
+    return FG_STATUS_OK;
+}
+
 fg_status fg_client_traits(fg_client *client, int32_t device, fg_traits *out) {
     json_t *reply = NULL;
-    json_t *request = json_pack("{s:s, s:i}", "call", "traits", "device", (int)device);
-    FG_TRY(fg_client_call(client, request, &reply));
+    FG_TRY(device_ready(client, device));
+    FG_TRY(fg_client_call(client, device_request("traits", device), &reply));
     return fg_client_reply_struct(reply, "traits", &fg_traits_fields, out);
 }
 
 fg_status fg_client_supports(fg_client *client, int32_t device, const fg_problem *problem,
                              const fg_recipe *recipe, char reason[FG_REASON_SIZE]) {
     reason[0] = '\0';
+    FG_TRY(device_ready(client, device));
     fg_status status =
         fg_client_call(client, problem_request("supports", device, problem, recipe), NULL);
     if (status == FG_STATUS_UNSUPPORTED) {
@@ -39,6 +58,7 @@ fg_status fg_client_supports(fg_client *client, int32_t device, const fg_problem
 fg_status fg_client_kernel_create(fg_client *client, int32_t device, const fg_problem *problem,
                                   const fg_recipe *recipe, int64_t *kernel) {
     json_t *reply = NULL;
+    FG_TRY(device_ready(client, device));
     FG_TRY(
         fg_client_call(client, problem_request("kernel_create", device, problem, recipe), &reply));
     return fg_client_reply_integer(reply, "kernel", kernel);

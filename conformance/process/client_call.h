@@ -22,6 +22,8 @@ struct fg_client {
     char changes[FG_CHANGES_SIZE]; /* not told yet */
     char changes_told[FG_CHANGES_SIZE];
     double seconds;
+    int64_t calls;           /* id of the last request */
+    _Atomic uint64_t opened; /* bit i + 1: device i was opened, -1 is host */
     fg_maps maps;
 };
 

@@ -244,12 +244,13 @@ fg_status fg_process_receive(fg_process *process, double deadline, const char **
     return FG_STATUS_OK;
 }
 
-void fg_process_end(fg_process *process, double patience) {
+int fg_process_end(fg_process *process, double patience) {
     double deadline = fg_seconds_now() + patience;
+    int late = 0;
     end_close(&process->channel);
     while (process->pid > 0) {
         int status = 0;
-        int late = fg_seconds_now() >= deadline;
+        late = fg_seconds_now() >= deadline;
         if (late) {
             (void)kill(process->pid, SIGKILL);
         }
@@ -263,6 +264,7 @@ void fg_process_end(fg_process *process, double patience) {
         }
     }
     fg_process_drain(process);
+    return late;
 }
 
 void fg_process_ending(const fg_process *process, char *text, size_t size) {
@@ -277,7 +279,7 @@ void fg_process_ending(const fg_process *process, char *text, size_t size) {
 }
 
 void fg_process_free(fg_process *process) {
-    fg_process_end(process, 0);
+    (void)fg_process_end(process, 0);
     end_close(&process->out);
     end_close(&process->err);
     fg_line_free(&process->lines);

@@ -37,8 +37,9 @@ fg_status fg_process_receive(fg_process *process, double deadline, const char **
 /* Takes what stdout and stderr hold now. */
 void fg_process_drain(fg_process *process);
 
-/* Closes the channel, waits up to `patience` seconds for the end, then kills; reaps. */
-void fg_process_end(fg_process *process, double patience);
+/* Closes the channel, waits up to `patience` seconds for the end, then kills; reaps. Returns
+ * whether it had to be killed. */
+int fg_process_end(fg_process *process, double patience);
 
 /* How an ended process ended: "signal 11 (Segmentation fault)", "exit code 3". */
 void fg_process_ending(const fg_process *process, char *text, size_t size);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -176,6 +177,28 @@ fg_status fg_json_string(const json_t *object, const char *key, const char **out
     }
     *out = json_string_value(member);
     return FG_STATUS_OK;
+}
+
+json_t *fg_json_from_text(const char *text) {
+    json_t *string = json_string(text);
+    size_t length = text != NULL ? strlen(text) : 0;
+    char *plain =
+        string == NULL && text != NULL ? fg_alloc(4 * length + 1, FG_ALLOC_GENERAL) : NULL;
+    if (plain == NULL) {
+        return string;
+    }
+    char *end = plain;
+    for (size_t i = 0; i < length; i++) {
+        if ((text[i] & 0x80) != 0) {
+            end += sprintf(end, "\\x%02x", (unsigned char)text[i]);
+        } else {
+            *end++ = text[i];
+        }
+    }
+    *end = '\0';
+    string = json_string(plain);
+    fg_free(plain);
+    return string;
 }
 
 json_t *fg_json_from_real(double value) {

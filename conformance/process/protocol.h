@@ -1,10 +1,12 @@
 #ifndef FG_CONFORMANCE_PROCESS_PROTOCOL_H
 #define FG_CONFORMANCE_PROCESS_PROTOCOL_H
 
-/* The worker protocol, version 1, as both ends speak it: one JSON object a line.
- *   worker's first line  {"protocol":1,"name":..,"kinds":["backend"|"executor"]}
- *   request              {"call":NAME, ...}
- *   reply                {"status":N,"message":..,"seconds":S,"state":TEXT, ...}
+/* The worker protocol, version 2, as both ends speak it: one JSON object a line.
+ *   worker's first line  {"protocol":2,"name":..,"kinds":["backend"|"executor"]}
+ *   request              {"call":NAME,"id":I, ...}
+ *   reply                {"id":I,"status":N,"message":..,"seconds":S,"state":TEXT, ...}
+ * A reply has the id of its request (a request without one gets none), so that a line that code
+ * under test wrote is told from an answer. Version 1 had no ids.
  * Requests come on descriptor 3 of the worker, replies go to its descriptor 4. */
 
 #include "contract/status.h"
@@ -12,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FG_PROTOCOL 1
+#define FG_PROTOCOL 2
 enum { FG_PROTOCOL_IN = 3, FG_PROTOCOL_OUT = 4 };
 
 /* Longest line that either end takes, in bytes. */
@@ -51,5 +53,9 @@ fg_status fg_json_string(const json_t *object, const char *key, const char **out
 /* A number as JSON; infinities and NaN, which JSON lacks, become the strings "inf", "-inf", "nan".
  */
 json_t *fg_json_from_real(double value);
+
+/* A text as JSON. One that is no UTF-8 (a plugin's) has each byte above 0x7f written as \xNN.
+ * NULL: no memory, or no text. */
+json_t *fg_json_from_text(const char *text);
 
 #endif

@@ -82,6 +82,11 @@ static fg_status head_read(const json_t *line, fg_run_facts *facts) {
 }
 
 static fg_status record_read(const json_t *line, fg_records *records) {
+    const char *ending = json_string_value(json_object_get(line, "worker"));
+    if (ending != NULL) {
+        fg_records_ending(records, ending);
+        return FG_STATUS_OK;
+    }
     FG_TRY(fg_json_to_record(line, records));
     int64_t added = records->items[records->count - 1].index;
     for (int64_t i = 0; i + 1 < records->count; i++) {
@@ -123,6 +128,17 @@ static fg_status lines_read(fg_journal *journal, fg_line_buffer *buffer, fg_run_
     return FG_STATUS_OK;
 }
 
+/* Says of a folder without a journal what it lacks. */
+static fg_status journal_there(const char *folder) {
+    char path[4096];
+    int length = snprintf(path, sizeof path, "%s/journal.jsonl", folder);
+    if (length > 0 && (size_t)length < sizeof path && access(path, F_OK) != 0) {
+        return FG_FAIL(FG_STATUS_IO, "%s holds no run: no journal.jsonl there: %s", folder,
+                       strerror(errno));
+    }
+    return FG_STATUS_OK;
+}
+
 fg_status fg_journal_resume(const char *folder, fg_run_facts *facts, fg_records *records,
                             fg_journal **out) {
     fg_journal *journal = NULL;
@@ -130,6 +146,7 @@ fg_status fg_journal_resume(const char *folder, fg_run_facts *facts, fg_records 
     off_t whole = 0;
     *out = NULL;
     *records = (fg_records){0};
+    FG_TRY(journal_there(folder));
     FG_TRY(journal_open(folder, O_RDWR | O_APPEND, &journal));
     fg_status status = lines_read(journal, &buffer, facts, records, &whole);
     fg_line_free(&buffer);
@@ -143,6 +160,15 @@ fg_status fg_journal_resume(const char *folder, fg_run_facts *facts, fg_records 
     }
     *out = journal;
     return FG_STATUS_OK;
+}
+
+fg_status fg_journal_ending(fg_journal *journal, const char *text) {
+    json_t *line = json_object();
+    if (json_object_set_new(line, "worker", fg_json_from_text(text)) != 0) {
+        json_decref(line);
+        line = NULL;
+    }
+    return line_append(journal, line);
 }
 
 fg_status fg_journal_append(fg_journal *journal, const fg_record *record) {

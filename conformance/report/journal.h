@@ -18,6 +18,9 @@ fg_status fg_journal_create(const char *folder, const fg_run_facts *facts, fg_jo
 fg_status fg_journal_resume(const char *folder, fg_run_facts *facts, fg_records *records,
                             fg_journal **out);
 
+/* Writes how a worker ended that did not do so in order. One thread at a time. */
+fg_status fg_journal_ending(fg_journal *journal, const char *text);
+
 /* Writes one finished case. One thread at a time. */
 fg_status fg_journal_append(fg_journal *journal, const fg_record *record);
 void fg_journal_close(fg_journal *journal);

@@ -26,6 +26,12 @@ fg_status fg_records_add(fg_records *records, int64_t index, const char *line,
     return FG_STATUS_OK;
 }
 
+void fg_records_ending(fg_records *records, const char *text) {
+    if (records->endings++ == 0) {
+        (void)snprintf(records->ending, sizeof records->ending, "%s", text);
+    }
+}
+
 void fg_records_free(fg_records *records) {
     for (int64_t i = 0; i < records->count; i++) {
         fg_free(records->items[i].line);
@@ -47,31 +53,17 @@ void fg_records_sort(fg_records *records) {
 
 static const char *const check_words[] = {"not run", "pass", "fail"};
 
-/* Text of a plugin or of memory is not always UTF-8, which JSON must be. */
-static json_t *text(const char *value) {
-    json_t *string = json_string(value);
-    if (string == NULL && value != NULL) {
-        size_t length = strlen(value);
-        char *plain = fg_strdup(value);
-        for (size_t i = 0; plain != NULL && i < length; i++) {
-            plain[i] = (plain[i] & 0x80) != 0 ? '?' : plain[i];
-        }
-        string = plain != NULL ? json_string(plain) : NULL;
-        fg_free(plain);
-    }
-    return string;
-}
-
 static json_t *json_from_checks(const fg_result *result) {
     json_t *array = json_array();
     int failed = array == NULL;
     for (int32_t c = 0; c < result->check_count; c++) {
         const fg_check *check = &result->checks[c];
         json_t *object = json_object();
-        failed |= json_object_set_new(object, "name", text(check->name));
-        failed |= json_object_set_new(object, "state", text(check_words[check->state]));
+        failed |= json_object_set_new(object, "name", fg_json_from_text(check->name));
+        failed |=
+            json_object_set_new(object, "state", fg_json_from_text(check_words[check->state]));
         failed |= json_object_set_new(object, "ratio", fg_json_from_real(check->ratio));
-        failed |= json_object_set_new(object, "where", text(check->where));
+        failed |= json_object_set_new(object, "where", fg_json_from_text(check->where));
         failed |= json_array_append_new(array, object);
     }
     if (failed) {
@@ -119,11 +111,11 @@ json_t *fg_json_from_record(const fg_record *record, int whole) {
     if (whole) {
         failed |= json_object_set_new(object, "index", json_integer(record->index));
     }
-    failed |= json_object_set_new(object, "line", text(record->line));
-    failed |= json_object_set_new(object, "state", text(fg_state_name(result->state)));
-    failed |= json_object_set_new(object, "fault", text(fg_fault_name(result->fault)));
+    failed |= json_object_set_new(object, "line", fg_json_from_text(record->line));
+    failed |= json_object_set_new(object, "state", fg_json_from_text(fg_state_name(result->state)));
+    failed |= json_object_set_new(object, "fault", fg_json_from_text(fg_fault_name(result->fault)));
     failed |= json_object_set_new(object, "declared", json_boolean(result->declared));
-    failed |= json_object_set_new(object, "reason", text(result->reason));
+    failed |= json_object_set_new(object, "reason", fg_json_from_text(result->reason));
     failed |= json_object_set_new(object, "checks", json_from_checks(result));
     if (whole) {
         failed |= numbers_put(object, result);
@@ -217,15 +209,37 @@ static const fact facts_text[] = {
 };
 enum { FACTS = sizeof facts_text / sizeof facts_text[0] };
 
+json_t *fg_json_from_seed(uint64_t seed) {
+    char digits[24];
+    (void)snprintf(digits, sizeof digits, "%llu", (unsigned long long)seed);
+    return seed <= INT64_MAX ? json_integer((json_int_t)seed) : json_string(digits);
+}
+
+static fg_status seed_read(const json_t *object, uint64_t *out) {
+    const char *digits = json_string_value(json_object_get(object, "seed"));
+    char *end = NULL;
+    int64_t integer = 0;
+    if (digits == NULL) {
+        FG_TRY(fg_json_integer(object, "seed", &integer));
+        *out = (uint64_t)integer;
+        return FG_STATUS_OK;
+    }
+    *out = strtoull(digits, &end, 10);
+    return *end == '\0' && end != digits
+               ? FG_STATUS_OK
+               : FG_FAIL(FG_STATUS_PROTOCOL, "found seed '%s', expected a number", digits);
+}
+
 json_t *fg_json_from_facts(const fg_run_facts *facts) {
     json_t *object = json_object();
     int failed = object == NULL;
     for (size_t f = 0; f < FACTS; f++) {
-        failed |= json_object_set_new(object, facts_text[f].name,
-                                      text((const char *)facts + facts_text[f].offset));
+        failed |=
+            json_object_set_new(object, facts_text[f].name,
+                                fg_json_from_text((const char *)facts + facts_text[f].offset));
     }
     if (facts->seed_given) {
-        failed |= json_object_set_new(object, "seed", json_integer(facts->seed));
+        failed |= json_object_set_new(object, "seed", fg_json_from_seed(facts->seed));
     }
     failed |= json_object_set_new(object, "timeout", fg_json_from_real(facts->timeout));
     failed |= json_object_set_new(object, "cases", json_integer(facts->cases));
@@ -244,7 +258,7 @@ fg_status fg_json_to_facts(const json_t *value, fg_run_facts *out) {
     }
     out->seed_given = json_object_get(value, "seed") != NULL;
     if (out->seed_given) {
-        FG_TRY(fg_json_integer(value, "seed", &out->seed));
+        FG_TRY(seed_read(value, &out->seed));
     }
     FG_TRY(fg_json_real(value, "timeout", &out->timeout));
     return fg_json_integer(value, "cases", &out->cases);

@@ -65,9 +65,13 @@ int fg_report_exit_code(const fg_report *report, const fg_tally *tally, char *wh
                                                   : "not finished");
         return 3;
     }
-    if (states[FG_STATE_FAIL] > 0 || tally->undeclared > 0) {
-        (void)snprintf(why, size, "%lld failed, %lld not supported without being declared",
-                       (long long)states[FG_STATE_FAIL], (long long)tally->undeclared);
+    if (states[FG_STATE_FAIL] > 0 || tally->undeclared > 0 || report->records->endings > 0) {
+        int length = snprintf(why, size, "%lld failed, %lld not supported without being declared",
+                              (long long)states[FG_STATE_FAIL], (long long)tally->undeclared);
+        if (report->records->endings > 0 && length > 0 && (size_t)length < size) {
+            (void)snprintf(why + length, size - (size_t)length, "; a worker %.500s",
+                           report->records->ending);
+        }
         return 1;
     }
     if (states[FG_STATE_RESOURCE] > 0) {

@@ -59,7 +59,7 @@ static int put_facts(json_t *object, const fg_report *report) {
     failed |= json_object_set_new(object, "backend", json_string(facts->backend));
     failed |= json_object_set_new(object, "executor", json_string(facts->executor));
     failed |= json_object_set_new(object, "seed",
-                                  facts->seed_given ? json_integer(facts->seed) : json_null());
+                                  facts->seed_given ? fg_json_from_seed(facts->seed) : json_null());
     failed |= json_object_set_new(object, "host",
                                   json_pack("{s:s, s:s, s:s, s:s}", "cpu", report->cpu, "blas",
                                             report->blas, "blas_core", report->blas_core, "device",
@@ -104,8 +104,9 @@ fg_status fg_report_json(const fg_report *report, FILE *out) {
     int failed = json_object_set_new(object, "schema", json_integer(REPORT_SCHEMA));
     failed |= json_object_set_new(object, "partial", json_boolean(partial));
     failed |= json_object_set_new(object, "exit_code", json_integer(code));
-    failed |= json_object_set_new(object, "verdict", json_string(why));
+    failed |= json_object_set_new(object, "verdict", fg_json_from_text(why));
     failed |= json_object_set_new(object, "selected", json_integer(report->cases->count));
+    failed |= json_object_set_new(object, "worker", fg_json_from_text(report->records->ending));
     failed |= put_facts(object, report);
     failed |= put_sums(object, report, &tally);
     failed |= json_object_set_new(object, "capabilities", json_from_capabilities(report, &tally));

@@ -97,21 +97,35 @@ static void write_case(const fg_report *report, const fg_record *record, FILE *o
     (void)fprintf(out, "</%s>\n  </testcase>\n", name);
 }
 
+/* A worker that did not end in order, as a test of its own. */
+static void write_ending(const fg_records *records, FILE *out) {
+    (void)fputs("  <testcase classname=\"fusegate.worker\" name=\"ends in order\">\n"
+                "    <failure type=\"crash\"",
+                out);
+    attribute("message", records->ending, out);
+    (void)fprintf(out, ">%lld of the run's workers</failure>\n  </testcase>\n",
+                  (long long)records->endings);
+}
+
 fg_status fg_report_junit(const fg_report *report, FILE *out) {
     fg_tally tally;
     fg_report_tally(report, &tally);
     int64_t errors = tally.states[FG_STATE_MISTRUSTED] + tally.states[FG_STATE_RESOURCE];
-    int64_t failures = tally.states[FG_STATE_FAIL] + tally.undeclared;
+    int ending = report->records->endings > 0;
+    int64_t failures = tally.states[FG_STATE_FAIL] + tally.undeclared + ending;
     int64_t skipped = tally.states[FG_STATE_NOT_SUPPORTED] - tally.undeclared;
     (void)fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite", out);
     attribute("name", report->facts->suite[0] != '\0' ? report->facts->suite : "case", out);
     (void)fprintf(out,
                   " tests=\"%lld\" failures=\"%lld\" errors=\"%lld\" skipped=\"%lld\""
                   " time=\"%.6f\">\n",
-                  (long long)report->records->count, (long long)failures, (long long)errors,
-                  (long long)skipped, tally.seconds);
+                  (long long)report->records->count + ending, (long long)failures,
+                  (long long)errors, (long long)skipped, tally.seconds);
     for (int64_t i = 0; i < report->records->count; i++) {
         write_case(report, &report->records->items[i], out);
+    }
+    if (ending) {
+        write_ending(report->records, out);
     }
     (void)fputs("</testsuite>\n", out);
     return FG_STATUS_OK;

@@ -76,6 +76,12 @@ fg_status fg_report_markdown(const fg_report *report, FILE *out) {
                   tally.seconds - tally.seconds_reference - tally.seconds_backend,
                   (long long)tally.plans_built, (long long)tally.plan_hits,
                   (long long)tally.state_resets);
+    if (report->records->endings > 0) {
+        (void)fprintf(out, "Workers that did not end in order: %lld; the first ",
+                      (long long)report->records->endings);
+        cell(report->records->ending, out);
+        (void)fputs(".\n\n", out);
+    }
     write_capabilities(report, &tally, out);
     write_findings(report, out);
     return FG_STATUS_OK;

@@ -52,6 +52,12 @@ static fg_status receive(void *user, int64_t index, const fg_result *result) {
     return FG_STATUS_OK;
 }
 
+static fg_status receive_end(void *user, const char *how) {
+    fg_schedule_rig *rig = user;
+    (void)snprintf(rig->ended, sizeof rig->ended, "%s", how);
+    return FG_STATUS_OK;
+}
+
 void fg_schedule_rig_reset(fg_schedule_rig *rig) {
     memset(rig, 0, sizeof *rig);
     rig->stop = -1;
@@ -70,6 +76,7 @@ fg_status fg_schedule_rig_run(fg_schedule_rig *rig, int32_t jobs, const unsigned
                                   .client = {.backend = rig->backend},
                                   .run = judge,
                                   .finished = receive,
+                                  .ended = receive_end,
                                   .user = rig,
                                   .stop = rig->stop};
     rig_now = rig;

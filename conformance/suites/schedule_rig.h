@@ -15,6 +15,7 @@ typedef struct fg_schedule_rig {
     int32_t resource_runs; /* how often case 5 ends as resource */
     fg_status own_trouble; /* of case 7 */
     int32_t refuse;        /* the receiver refuses case 3 */
+    char ended[256];       /* how a worker ended out of order, "" for none */
     int stop;              /* eventfd that case 9 writes to, or -1 */
     const char *backend;
     atomic_int runs[FG_RIG_CASES], finished[FG_RIG_CASES];

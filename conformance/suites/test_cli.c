@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 /* One program of a test at a time; it is large. */
 static fg_program program;
@@ -80,14 +81,30 @@ Test(cli, a_flag_that_another_verb_has_is_unknown) {
 }
 
 Test(cli, values_of_flags_are_checked) {
-    static const char *const rows[][2] = {{"--jobs", "0"},      {"--jobs", "two"},
-                                          {"--jobs", "-3"},     {"--timeout", "0"},
-                                          {"--timeout", "nan"}, {"--seed", "-1"},
-                                          {"--seed", "1e3"},    {"--jobs", "99999999999999999999"}};
+    static const char *const rows[][2] = {{"--jobs", "0"},
+                                          {"--jobs", "two"},
+                                          {"--jobs", "-3"},
+                                          {"--timeout", "0"},
+                                          {"--timeout", "nan"},
+                                          {"--seed", "-1"},
+                                          {"--seed", "18446744073709551616"},
+                                          {"--seed", "1e3"},
+                                          {"--jobs", "99999999999999999999"}};
     for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
         RUN("run", "--case", SMALL, rows[r][0], rows[r][1]);
         gave(2, rows[r][1]);
     }
+    static const char *const empty[] = {"--suite",    "--filter", "--backend",
+                                        "--executor", "--report", "--resume"};
+    for (size_t e = 0; e < sizeof empty / sizeof empty[0]; e++) {
+        RUN("run", empty[e], "");
+        gave(2, empty[e]);
+        gave(2, "found ''");
+        RUN("run", empty[e], "x", empty[e], "y");
+        gave(2, "twice, 'x' and 'y'");
+    }
+    RUN("run", "--case", SMALL, "--case", SMALL " seed=1");
+    gave(2, "twice");
     RUN("run", "--jobs");
     gave(2, "requires an argument");
     RUN("run", "pr");
@@ -162,6 +179,10 @@ Test(cli, a_case_file_names_file_and_line) {
     fg_file_write(folder, "own.case", "# one case, twice\n" SMALL " seed={1|2}\n");
     RUN("run", "--suite", path);
     gave(0, "2 of 2 cases finished");
+    fg_file_write(folder, "own.case",
+                  "# the same case thrice\n" SMALL " seed={1|1}\n" SMALL "  seed=1\n");
+    RUN("run", "--suite", path);
+    gave(0, "1 of 1 cases finished");
     (void)snprintf(path, sizeof path, "%s/none.case", folder);
     RUN("run", "--suite", path);
     gave(2, "none.case");
@@ -196,6 +217,9 @@ Test(cli, a_report_folder_that_cannot_be_written_is_named) {
     gave(2, "/etc/passwd");
     RUN("run", "--case", SMALL, "--report", "/no/such/folder");
     gave(2, "/no/such/folder");
+    cr_assert_str_empty(program.text, "it is noticed before any work: %s", program.text);
+    RUN("run", "--resume", "/no/such/folder");
+    gave(2, "/no/such/folder holds no run");
 }
 
 Test(cli, a_filter_that_matches_nothing_is_vacuous) {
@@ -293,6 +317,11 @@ Test(cli, a_backend_that_misbehaves_gets_that_verdict_and_the_run_goes_on) {
         {"E=17 ", "fail", "crash", "signal 11"},
         {"E=18 ", "fail", "crash", "supports"},
         {"E=19 ", "pass", "", ""},
+        {"E=22 ", "fail", "contract", "standard output"},
+        {"E=24 ", "fail", "contract", "line without id"},
+        {"E=25 ", "fail", "contract", "saved 1125899906842624"},
+        {"E=26 ", "not-supported", "", "caf\\xe9"},
+        {"E=27 ", "pass", "", ""},
     };
     char folder[256], suite[300], mark[400], path[4600];
     fg_folder_make(folder);
@@ -301,11 +330,12 @@ Test(cli, a_backend_that_misbehaves_gets_that_verdict_and_the_run_goes_on) {
     (void)snprintf(path, sizeof path, "%s", fg_built("plugins/misbehaving.so"));
     fg_file_write(
         folder, "all.case",
-        "mlp E={2|3|4|5|6|7|9|10|11|12|13|14|15|16|17|18|19} H=32 F=32 splits=even T=38\n");
+        "mlp E={2|3|4|5|6|7|9|10|11|12|13|14|15|16|17|18|19|22|24|25|26|27} H=32 F=32 splits=even"
+        " T=38\n");
     (void)fg_program_run(&program, mark,
                          (const char *const[]){"run", "--suite", suite, "--backend", path,
                                                "--timeout", "1", "--report", folder, NULL});
-    gave(1, "11 failed");
+    gave(1, "14 failed");
     json_t *report = report_of(folder);
     cr_assert_eq(json_array_size(json_object_get(report, "cases")), sizeof rows / sizeof rows[0]);
     for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
@@ -360,6 +390,88 @@ Test(cli, a_seed_replaces_that_of_every_case) {
         count++;
     }
     cr_assert_eq(count, 3, "%s", program.text);
+}
+
+Test(cli, a_seed_has_the_range_of_a_case_lines) {
+    char folder[256];
+    fg_folder_make(folder);
+    RUN("run", "--case", SMALL, "--seed", "18446744073709551615", "--report", folder);
+    cr_assert_eq(program.code, 0, "%s%s", program.text, program.error);
+    json_t *report = report_of(folder);
+    cr_assert_str_eq(member(report, "seed"), "18446744073709551615");
+    (void)case_with(report, "seed=18446744073709551615");
+    json_decref(report);
+    RUN("run", "--resume", folder, "--seed", "18446744073709551615");
+    gave(0, "conformant");
+    RUN("run", "--resume", folder, "--seed", "18446744073709551614");
+    gave(2, "another --seed");
+    fg_folder_remove(folder);
+}
+
+/* Exit code of a run whose output goes elsewhere. */
+static int code_with(const char *case_line, const char *redirection) {
+    char command[5000];
+    (void)snprintf(command, sizeof command, "%s run --case '%s' %s", fg_built("fusegate"),
+                   case_line, redirection);
+    int status = system(command); // NOLINT(cert-env33-c): a shell is what redirects
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+Test(cli, a_verdict_that_cannot_be_written_is_no_success) {
+    char folder[256], redirection[300];
+    fg_folder_make(folder);
+    static const char *const lost[] = {"> /dev/full", ">&-"};
+    for (size_t l = 0; l < sizeof lost / sizeof lost[0]; l++) {
+        (void)snprintf(redirection, sizeof redirection, "%s 2> %s/error", lost[l], folder);
+        cr_assert_eq(code_with(SMALL, redirection), 3, "%s", lost[l]);
+        char *error = fg_file_text(folder, "error");
+        cr_assert_not_null(strstr(error, "cannot write standard output"), "%s", error);
+        free(error);
+    }
+    cr_assert_eq(code_with(SMALL, "> /dev/null 2>&-"), 0, "stderr is not owed");
+    fg_folder_remove(folder);
+}
+
+/* The whole process may fail where no case is in hand. */
+Test(cli, a_backend_that_fails_as_its_process_ends_fails_the_run) {
+    static const char *const rows[][2] = {
+        {"FUSEGATE_TEST_EXIT=crash", "a worker ended with signal 11"},
+        {"FUSEGATE_TEST_EXIT=hang", "a worker did not end within 2 s"},
+        {"FUSEGATE_TEST_EXIT=print", "a worker wrote 26 bytes to standard output"}};
+    char folder[256], path[4600];
+    fg_folder_make(folder);
+    (void)snprintf(path, sizeof path, "%s", fg_built("plugins/misbehaving.so"));
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        (void)fg_program_run(&program, rows[r][0],
+                             (const char *const[]){"run", "--case", SMALL, "--backend", path,
+                                                   "--timeout", "1", "--report", folder, NULL});
+        gave(1, rows[r][1]);
+        json_t *report = report_of(folder);
+        cr_assert_eq(json_integer_value(json_object_get(report, "exit_code")), 1);
+        cr_assert_not_null(strstr(member(report, "worker"), rows[r][1] + strlen("a worker ")), "%s",
+                           member(report, "worker"));
+        json_decref(report);
+        RUN("run", "--resume", folder);
+        gave(1, rows[r][1]);
+    }
+    fg_folder_remove(folder);
+}
+
+Test(cli, a_backend_that_misbehaves_while_loading_is_refused) {
+    static const char *const rows[][2] = {
+        {"FUSEGATE_TEST_LOAD=print", "while loading: 26 bytes written to standard output"},
+        {"FUSEGATE_TEST_LOAD=unsettle", "while loading: left the process changed"},
+        {"FUSEGATE_TEST_LOAD=open", "during device_open"},
+        {"FUSEGATE_TEST_LOAD=traits", "during traits"},
+        {"FUSEGATE_TEST_TRAIT=base_align=3", "found trait base_align 3, expected"}};
+    char path[4600];
+    (void)snprintf(path, sizeof path, "%s", fg_built("plugins/misbehaving.so"));
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        (void)fg_program_run(
+            &program, rows[r][0],
+            (const char *const[]){"run", "--case", SMALL, "--backend", path, NULL});
+        gave(3, rows[r][1]);
+    }
 }
 
 /* A filter sees defaults, and a key's name whole: pdt=f32 is the default of every case. */

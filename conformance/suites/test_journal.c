@@ -136,6 +136,51 @@ Test(journal, a_line_that_is_none_of_ours_is_named_by_number) {
     }
 }
 
+Test(journal, a_worker_that_did_not_end_in_order_comes_back) {
+    char folder[256];
+    fg_run_facts facts;
+    fg_records records;
+    fg_journal *journal = NULL;
+    journal_make(folder, 1);
+    cr_assert_eq(fg_journal_resume(folder, &facts, &records, &journal), FG_STATUS_OK);
+    cr_assert_eq(records.endings, 0);
+    cr_assert_eq(fg_journal_ending(journal, "ended with signal 11 \xff"), FG_STATUS_OK);
+    cr_assert_eq(fg_journal_ending(journal, "ended late"), FG_STATUS_OK);
+    fg_journal_close(journal);
+    fg_records_free(&records);
+    cr_assert_eq(resume(folder, &facts, &records), FG_STATUS_OK, "%s", fg_message());
+    cr_assert_eq(records.count, 1);
+    cr_assert_eq(records.endings, 2);
+    cr_assert_str_eq(records.ending, "ended with signal 11 \\xff");
+    fg_records_free(&records);
+    fg_folder_remove(folder);
+}
+
+Test(journal, a_seed_of_64_bits_comes_back) {
+    static const uint64_t seeds[] = {0, INT64_MAX, (uint64_t)INT64_MAX + 1, UINT64_MAX};
+    for (size_t s = 0; s < sizeof seeds / sizeof seeds[0]; s++) {
+        fg_run_facts facts = facts_make(), back;
+        facts.seed = seeds[s];
+        json_t *value = fg_json_from_facts(&facts);
+        cr_assert_eq(fg_json_to_facts(value, &back), FG_STATUS_OK, "%s", fg_message());
+        cr_assert_eq(back.seed, seeds[s]);
+        json_object_set_new(value, "seed", json_string("1x"));
+        cr_assert_eq(fg_json_to_facts(value, &back), FG_STATUS_PROTOCOL);
+        json_decref(value);
+    }
+}
+
+Test(journal, a_folder_without_a_run_says_so) {
+    char folder[256];
+    fg_run_facts facts;
+    fg_records records;
+    fg_folder_make(folder);
+    cr_assert_eq(resume(folder, &facts, &records), FG_STATUS_IO);
+    cr_assert_not_null(strstr(fg_message(), "holds no run"), "%s", fg_message());
+    cr_assert_not_null(strstr(fg_message(), folder), "%s", fg_message());
+    fg_folder_remove(folder);
+}
+
 Test(journal, a_case_that_comes_twice_is_refused) {
     char folder[256];
     fg_run_facts facts;
@@ -195,7 +240,7 @@ Test(journal, text_that_is_no_utf8_is_kept_readable) {
     json_t *value = fg_json_from_record(&record, 1);
     cr_assert_not_null(value);
     cr_assert_eq(fg_json_to_record(value, &records), FG_STATUS_OK);
-    cr_assert_str_eq(records.items[0].result.reason, "byte ? and cut ??");
+    cr_assert_str_eq(records.items[0].result.reason, "byte \\xff and cut \\xe2\\x82");
     json_decref(value);
     fg_records_free(&records);
 }

@@ -386,3 +386,25 @@ Test(report, any_allocation_of_the_json_may_fail) {
     (void)fclose(out);
     fixture_free(&made);
 }
+
+Test(report, a_worker_that_did_not_end_in_order_is_a_failure_everywhere) {
+    fixture made;
+    fixture_make(&made, (fg_state[]){FG_STATE_PASS, FG_STATE_PASS, FG_STATE_PASS}, 3);
+    cr_assert_eq(exit_code(&made), 0);
+    fg_records_ending(&made.records, "ended with <signal 11>");
+    fg_records_ending(&made.records, "ended late");
+    cr_assert_eq(exit_code(&made), 1);
+    char *json = written(fg_report_json, &made.report);
+    cr_assert_not_null(strstr(json, "\"worker\": \"ended with <signal 11>\""), "%s", json);
+    char *junit = written(fg_report_junit, &made.report);
+    cr_assert_not_null(strstr(junit, "tests=\"4\" failures=\"1\""), "%s", junit);
+    cr_assert_not_null(strstr(junit, "message=\"ended with &lt;signal 11&gt;\""), "%s", junit);
+    cr_assert_eq(occurrences(junit, "<testcase"), 4);
+    char *markdown = written(fg_report_markdown, &made.report);
+    cr_assert_not_null(strstr(markdown, "did not end in order: 2; the first ended with"), "%s",
+                       markdown);
+    free(json);
+    free(junit);
+    free(markdown);
+    fixture_free(&made);
+}

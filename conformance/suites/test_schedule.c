@@ -1,6 +1,8 @@
+#include "conformance/suites/program_run.h"
 #include "conformance/suites/schedule_rig.h"
 
 #include <criterion/criterion.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 
@@ -88,6 +90,27 @@ Test(schedule, a_stop_ends_cases_in_hand_without_a_verdict) {
     cr_assert_eq(seen.finished[9], 0);
     cr_assert_eq(seen.runs[FG_RIG_CASES - 1], 0, "nothing new is begun");
     cr_assert_eq(seen.finished[0], 1, "what was finished stays");
+}
+
+Test(schedule, a_worker_that_crashes_at_its_end_is_told) {
+    int32_t stopped = 0;
+    cr_assert_eq(run(2, NULL, &stopped), FG_STATUS_OK, "%s", fg_message());
+    cr_assert_str_empty(seen.ended);
+    (void)setenv("FUSEGATE_TEST_EXIT", "crash", 1);
+    setup();
+    seen.backend = fg_built("plugins/misbehaving.so");
+    cr_assert_eq(run(2, NULL, &stopped), FG_STATUS_OK, "%s", fg_message());
+    cr_assert_not_null(strstr(seen.ended, "signal 11"), "%s", seen.ended);
+    cr_assert_eq(seen.results[FG_RIG_CASES - 1].state, FG_STATE_PASS);
+}
+
+Test(schedule, a_backend_that_prints_while_loading_ends_the_run) {
+    int32_t stopped = 0;
+    (void)setenv("FUSEGATE_TEST_LOAD", "print", 1);
+    seen.backend = fg_built("plugins/misbehaving.so");
+    cr_assert_eq(run(1, NULL, &stopped), FG_STATUS_PROTOCOL);
+    cr_assert_not_null(strstr(fg_message(), "while loading"), "%s", fg_message());
+    cr_assert_eq(seen.runs[0], 0);
 }
 
 Test(schedule, a_refused_result_ends_the_run_with_its_message) {

@@ -11,6 +11,7 @@
 typedef struct held_kernel {
     fg_kernel *kernel;
     fg_session_device *device;
+    fg_problem problem;
 } held_kernel;
 
 fg_status fg_reply_add(json_t *reply, const char *key, json_t *value) {
@@ -42,12 +43,18 @@ static fg_status loaded(fg_session *session, fg_session_backend **out) {
     return FG_STATUS_OK;
 }
 
+/* The backend that a request names, or the judge's. */
+static fg_status request_backend(fg_session *session, const json_t *request,
+                                 fg_session_backend **out) {
+    const char *what = json_string_value(json_object_get(request, "backend"));
+    return what != NULL ? fg_session_backend_of(session, what, out) : loaded(session, out);
+}
+
 /* The device that a request names, of the judge's backend or of the one it names. */
 static fg_status request_device(fg_session *session, const json_t *request,
                                 fg_session_backend **backend, fg_session_device **device) {
     int32_t index = -1;
-    const char *what = json_string_value(json_object_get(request, "backend"));
-    FG_TRY(what != NULL ? fg_session_backend_of(session, what, backend) : loaded(session, backend));
+    FG_TRY(request_backend(session, request, backend));
     FG_TRY(fg_request_int32(request, "device", -1, &index));
     return fg_session_device_of(session, *backend, index, device);
 }
@@ -125,6 +132,16 @@ static fg_status call_outside(fg_session *session, const json_t *request, json_t
     return fg_reply_add(reply, "counts", fg_json_from_struct(&fg_outside_fields, &counts));
 }
 
+static fg_status call_device_open(fg_session *session, const json_t *request, json_t *reply) {
+    (void)reply;
+    fg_session_backend *backend = NULL;
+    fg_session_device *device = NULL;
+    int32_t index = -1;
+    FG_TRY(request_backend(session, request, &backend));
+    FG_TRY(fg_request_int32(request, "device", -1, &index));
+    return fg_session_device_open(session, backend, index, &device);
+}
+
 static fg_status call_traits(fg_session *session, const json_t *request, json_t *reply) {
     fg_session_backend *backend = NULL;
     fg_session_device *device = NULL;
@@ -169,6 +186,7 @@ static fg_status call_kernel_create(fg_session *session, const json_t *request, 
         return FG_FAIL(FG_STATUS_NO_MEMORY, "no memory for a kernel");
     }
     held->device = device;
+    held->problem = problem;
     fg_session_enter(session);
     fg_status status = backend->api.kernel_create(device->device, &problem, &recipe, &held->kernel);
     fg_session_leave(session);
@@ -199,6 +217,25 @@ static fg_status call_kernel_destroy(fg_session *session, const json_t *request,
     return FG_STATUS_OK;
 }
 
+/* Refuses sizes that no call of this problem can need, before anyone tries to have so much: 1 GiB
+ * and 64 numbers of 8 bytes for each element of weights and rows. */
+static fg_status sizes_check(const fg_problem *problem, int64_t rows,
+                             const fg_kernel_sizes *sizes) {
+    const double weights = 3.0 * (double)problem->experts * (double)problem->hidden;
+    const double elements = weights * (double)problem->inter +
+                            (double)rows * (double)(2 * problem->hidden + 3 * problem->inter);
+    const double most = 0x1p30 + 512 * elements;
+    if (!((double)sizes->saved <= most && (double)sizes->scratch_forward <= most &&
+          (double)sizes->scratch_backward <= most)) {
+        return FG_FAIL(FG_STATUS_OVERFLOW,
+                       "found sizes saved %zu, scratch_forward %zu, scratch_backward %zu of the "
+                       "backend, expected at most %.0f bytes each for %lld rows",
+                       sizes->saved, sizes->scratch_forward, sizes->scratch_backward, most,
+                       (long long)rows);
+    }
+    return FG_STATUS_OK;
+}
+
 static fg_status kernel_sizes(fg_session *session, const held_kernel *held, int64_t rows,
                               fg_kernel_sizes *out) {
     fg_session_backend *backend = &session->backends[0];
@@ -206,7 +243,8 @@ static fg_status kernel_sizes(fg_session *session, const held_kernel *held, int6
     fg_session_enter(session);
     fg_status status = backend->api.kernel_sizes(held->kernel, rows, out);
     fg_session_leave(session);
-    return fg_session_backend_status(backend, held->device, status);
+    FG_TRY(fg_session_backend_status(backend, held->device, status));
+    return sizes_check(&held->problem, rows, out);
 }
 
 static fg_status call_kernel_sizes(fg_session *session, const json_t *request, json_t *reply) {
@@ -297,6 +335,7 @@ const fg_worker_call fg_backend_calls[] = {
     {"share", call_share},
     {"unshare", call_unshare},
     {"outside", call_outside},
+    {"device_open", call_device_open},
     {"traits", call_traits},
     {"supports", call_supports},
     {"kernel_create", call_kernel_create},

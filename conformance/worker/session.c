@@ -4,6 +4,7 @@
 #include "conformance/worker/backend_calls.h"
 #include "conformance/worker/executor_calls.h"
 #include "conformance/worker/loader.h"
+#include "conformance/worker/traits_check.h"
 #include "contract/alloc.h"
 #include <stdio.h>
 #include <string.h>
@@ -108,6 +109,9 @@ void fg_session_leave(fg_session *session) {
 }
 
 fg_status fg_session_backend_of(fg_session *session, const char *what, fg_session_backend **out) {
+    if (what[0] == '\0') {
+        return FG_FAIL(FG_STATUS_NOT_FOUND, "found an empty name of a backend, expected one");
+    }
     for (int b = 0; b < FG_SESSION_BACKENDS; b++) {
         fg_session_backend *backend = &session->backends[b];
         if (strcmp(backend->what, what) == 0) {
@@ -157,8 +161,8 @@ fg_status fg_session_backend_status(const fg_session_backend *backend,
     return fg_session_status(backend->what, status, text);
 }
 
-fg_status fg_session_device_of(fg_session *session, fg_session_backend *backend, int32_t index,
-                               fg_session_device **out) {
+fg_status fg_session_device_open(fg_session *session, fg_session_backend *backend, int32_t index,
+                                 fg_session_device **out) {
     for (int32_t d = 0; d < backend->device_count; d++) {
         if (backend->devices[d].index == index) {
             *out = &backend->devices[d];
@@ -170,19 +174,29 @@ fg_status fg_session_device_of(fg_session *session, fg_session_backend *backend,
                        FG_SESSION_DEVICES);
     }
     fg_session_device *device = &backend->devices[backend->device_count];
-    *device = (fg_session_device){.index = index, .traits.struct_size = sizeof(fg_traits)};
+    *device = (fg_session_device){.index = index};
     fg_session_enter(session);
     fg_status status = backend->api.device_open(index, &device->device);
-    if (status == FG_STATUS_OK) {
-        status = backend->api.traits(device->device, &device->traits);
-        if (status == FG_STATUS_OK) {
-            backend->device_count += 1;
-        } else {
-            backend->api.device_close(device->device);
-        }
-    }
     fg_session_leave(session);
     FG_TRY(fg_session_backend_status(backend, NULL, status));
+    backend->device_count += 1;
+    *out = device;
+    return FG_STATUS_OK;
+}
+
+fg_status fg_session_device_of(fg_session *session, fg_session_backend *backend, int32_t index,
+                               fg_session_device **out) {
+    fg_session_device *device = NULL;
+    FG_TRY(fg_session_device_open(session, backend, index, &device));
+    if (!device->known) {
+        device->traits = (fg_traits){.struct_size = sizeof device->traits};
+        fg_session_enter(session);
+        fg_status status = backend->api.traits(device->device, &device->traits);
+        fg_session_leave(session);
+        FG_TRY(fg_session_backend_status(backend, device, status));
+        FG_TRY(fg_traits_check(backend->what, &device->traits));
+        device->known = 1;
+    }
     *out = device;
     return FG_STATUS_OK;
 }

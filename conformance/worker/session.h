@@ -25,6 +25,7 @@ void fg_handles_free(fg_handles *handles);
 typedef struct fg_session_device {
     int32_t index;
     fg_device *device;
+    int32_t known; /* whether the traits were asked and are right */
     fg_traits traits;
     fg_maps mirrors;                 /* device memory: a copy of each shared mapping there */
     void *addresses[FG_CALL_BLOCKS]; /* device memory: the call's arrays of addresses there */
@@ -62,7 +63,12 @@ void fg_session_leave(fg_session *session);
 /* Gives the backend of that name, loading it at first. */
 fg_status fg_session_backend_of(fg_session *session, const char *what, fg_session_backend **out);
 
-/* Opens a device at its first use. */
+/* Opens a device at its first use; its traits are not known yet. */
+fg_status fg_session_device_open(fg_session *session, fg_session_backend *backend, int32_t index,
+                                 fg_session_device **out);
+
+/* Opens a device at its first use and takes its traits, defaults filled in. FG_STATUS_ABI: traits
+ * out of range. */
 fg_status fg_session_device_of(fg_session *session, fg_session_backend *backend, int32_t index,
                                fg_session_device **out);
 

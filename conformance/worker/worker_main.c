@@ -46,19 +46,19 @@ static fg_status call_run(fg_session *session, const json_t *request, json_t *re
     return FG_FAIL(FG_STATUS_PROTOCOL, "found call '%s', expected a known one", name);
 }
 
-/* Completes a reply; text that is no UTF-8 (a plugin's) travels as a plain remark. */
-static fg_status reply_finish(fg_session *session, fg_status status, json_t *reply) {
+/* Completes a reply. */
+static fg_status reply_finish(fg_session *session, fg_status status, const json_t *id,
+                              json_t *reply) {
+    if (json_is_integer(id)) {
+        FG_TRY(fg_reply_add(reply, "id", json_integer(json_integer_value(id))));
+    }
     FG_TRY(fg_reply_add(reply, "status", json_integer(status)));
     FG_TRY(fg_reply_add(reply, "seconds", json_real(session->seconds)));
     if (status != FG_STATUS_OK) {
-        json_t *message = json_string(fg_message());
-        FG_TRY(fg_reply_add(reply, "message",
-                            message != NULL ? message : json_string("(message is not UTF-8)")));
+        FG_TRY(fg_reply_add(reply, "message", fg_json_from_text(fg_message())));
     }
     if (session->changes[0] != '\0') {
-        json_t *changes = json_string(session->changes);
-        FG_TRY(fg_reply_add(reply, "state",
-                            changes != NULL ? changes : json_string("(text is not UTF-8)")));
+        FG_TRY(fg_reply_add(reply, "state", fg_json_from_text(session->changes)));
     }
     return FG_STATUS_OK;
 }
@@ -69,10 +69,11 @@ static fg_status line_answer(fg_session *session, const char *line, size_t lengt
     session->changes[0] = '\0';
     fg_message_clear();
     fg_status status = fg_protocol_parse(line, length, &request);
+    const json_t *id = json_object_get(request, "id");
     if (status == FG_STATUS_OK) {
         status = call_run(session, request, reply);
     }
-    status = reply_finish(session, status, reply);
+    status = reply_finish(session, status, id, reply);
     if (status == FG_STATUS_OK) {
         status = line_write(reply);
     }
