@@ -46,7 +46,10 @@ enum {
     FG_ROUND_DBIAS = 1 << 12,       /* db1 sums the rounded dy1; clear: the float32 one */
 };
 
-/* What a backend says of its arithmetic and needs; every word of it is tested. */
+/* What a backend says of its arithmetic and needs; every word of it is tested. Flags are 0 or 1. A
+ * trait out of its range is FG_STATUS_ABI: the backend is refused. Zero stands for the default of
+ * base_align, row_align, segment_align and accumulator_block (1), of both digits (24) and of
+ * activation_error (8). The three alignments are powers of two to 4096, the block 1 to 4096. */
 typedef struct fg_traits {
     size_t struct_size;
     int32_t memory;             /* FG_MEMORY_HOST: the caller may read and write its memory */
@@ -58,12 +61,13 @@ typedef struct fg_traits {
     int32_t base_align;         /* bytes, every base pointer is a multiple of it; a power of two */
     int32_t row_align;          /* bytes, every row stride is a multiple of it; a power of two */
     int32_t segment_align;      /* rows, the smallest segment_align it takes */
-    int32_t accumulator_digits; /* significand bits of GEMM accumulation: 24, 53 */
+    int32_t accumulator_digits; /* significand bits of GEMM accumulation: 8 to 53 */
     int32_t accumulator_truncates; /* 0: rounds to nearest */
     int32_t accumulator_block;     /* products summed at once by a truncating accumulator, else 1 */
-    int32_t operand_digits;        /* digits with which f32 GEMM operands are read: 24, 11 (TF32) */
+    int32_t operand_digits;        /* digits with which f32 GEMM operands are read: 8 to 24
+                                    (TF32: 11), or 53 */
     uint32_t rounding;             /* FG_ROUND_* */
-    double activation_error;       /* in units of 2^-24 of the term sizes; 8 by default */
+    double activation_error;       /* in units of 2^-24 of the term sizes; above 0 to 1024 */
 } fg_traits;
 
 typedef struct fg_kernel_sizes {

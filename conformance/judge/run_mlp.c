@@ -339,7 +339,10 @@ fg_status fg_run_mlp(fg_client *client, const fg_case *value, fg_result *result)
         fg_mlp_quiet(&run.calls, "supports") && prepared(&run, client, value, result)) {
         status = run_with_tensors(&run, client, result);
         if (fg_client_alive(client)) {
-            (void)fg_client_kernel_destroy(client, run.calls.kernel);
+            fg_status ended = fg_client_kernel_destroy(client, run.calls.kernel);
+            if (ended != FG_STATUS_OK && result->state != FG_STATE_FAIL) {
+                fg_mlp_refused(result, "kernel_destroy", ended);
+            }
         }
         order_checks(value, result);
     }

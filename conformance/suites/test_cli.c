@@ -317,7 +317,9 @@ Test(cli, a_backend_that_misbehaves_gets_that_verdict_and_the_run_goes_on) {
         {"E=17 ", "fail", "crash", "signal 11"},
         {"E=18 ", "fail", "crash", "supports"},
         {"E=19 ", "pass", "", ""},
+        {"E=21 ", "fail", "crash", "kernel_destroy"},
         {"E=22 ", "fail", "contract", "standard output"},
+        {"E=23 ", "fail", "timeout", "kernel_destroy"},
         {"E=24 ", "fail", "contract", "line without id"},
         {"E=25 ", "fail", "contract", "saved 1125899906842624"},
         {"E=26 ", "not-supported", "", "caf\\xe9"},
@@ -328,14 +330,14 @@ Test(cli, a_backend_that_misbehaves_gets_that_verdict_and_the_run_goes_on) {
     (void)snprintf(suite, sizeof suite, "%s/all.case", folder);
     (void)snprintf(mark, sizeof mark, "FUSEGATE_TEST_MARK=%s/mark", folder);
     (void)snprintf(path, sizeof path, "%s", fg_built("plugins/misbehaving.so"));
-    fg_file_write(
-        folder, "all.case",
-        "mlp E={2|3|4|5|6|7|9|10|11|12|13|14|15|16|17|18|19|22|24|25|26|27} H=32 F=32 splits=even"
-        " T=38\n");
+    fg_file_write(folder, "all.case",
+                  "mlp E={2|3|4|5|6|7|9|10|11|12|13|14|15|16|17|18|19|21|22|23|24|25|26|27} H=32 "
+                  "F=32 splits=even"
+                  " T=38\n");
     (void)fg_program_run(&program, mark,
                          (const char *const[]){"run", "--suite", suite, "--backend", path,
                                                "--timeout", "1", "--report", folder, NULL});
-    gave(1, "14 failed");
+    gave(1, "16 failed");
     json_t *report = report_of(folder);
     cr_assert_eq(json_array_size(json_object_get(report, "cases")), sizeof rows / sizeof rows[0]);
     for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
