@@ -288,6 +288,16 @@ static int differ(const fg_tensor *expected, const fg_tensor *got, const char *n
     double values[2];
     fg_dtype_load_f64((fg_dtype)expected->dtype, a, 1, &values[0]);
     fg_dtype_load_f64((fg_dtype)got->dtype, b, 1, &values[1]);
+    if (first_other(a, POISON_BYTE, element) == element) {
+        snprintf(text, size, "%s[%lld]: must stay untouched, got %.9g", name, (long long)at,
+                 values[1]);
+        return 0;
+    }
+    if (first_other(b, POISON_BYTE, element) == element) {
+        snprintf(text, size, "%s[%lld]: expected %.9g, got nothing written", name, (long long)at,
+                 values[0]);
+        return 0;
+    }
     snprintf(text, size, "%s[%lld]: expected %.9g, got %.9g", name, (long long)at, values[0],
              values[1]);
     return 0;

@@ -101,6 +101,18 @@ Test(exec_parts, added_gradients_contain_what_was_there) {
     fg_exec_fixture_close(&fixture);
 }
 
+Test(exec_parts, elements_that_are_poison_on_one_side_are_told_as_such) {
+    char text[192] = "";
+    open_line(FG_FIXTURE_LINE("boundary", ""));
+    fg_exec_out *out = fixture.set.out, *expected = fixture.set.expected;
+    fg_exec_out_poison(out, out->has, 0);
+    cr_assert_not(fg_exec_out_equal(expected, out, FG_EXEC_Y, text, sizeof text));
+    cr_assert(strstr(text, "y[0]: expected ") && strstr(text, "got nothing written"), "%s", text);
+    cr_assert_not(fg_exec_out_equal(out, expected, FG_EXEC_Y, text, sizeof text));
+    cr_assert(strstr(text, "y[0]: must stay untouched, got "), "%s", text);
+    fg_exec_fixture_close(&fixture);
+}
+
 Test(exec_parts, refilled_inputs_change_and_come_back) {
     open_line(FG_FIXTURE_LINE("boundary", "seed=5"));
     fg_exec_data *data = fixture.set.data;
