@@ -26,7 +26,8 @@ CONFORMANCE += $(addprefix case/,action case case_format case_key case_list case
 CONFORMANCE += $(addprefix tensors/,data data_exact data_normal data_order data_random \
 	data_selection fresh tensors tensor_span tensor_watch safetensors)
 CONFORMANCE += $(addprefix judge/,bias comparison diagnosis explain naive_check mlp_calls \
-	mlp_judge mlp_verdict run_mlp self_test self_test_blas self_test_compare self_test_convert)
+	mlp_judge mlp_verdict number run_mlp self_test self_test_blas self_test_compare \
+	self_test_convert)
 CONFORMANCE += $(addprefix executor/,exec_data exec_driver exec_env exec_env_remote exec_judge \
 	exec_set exec_watch executor_model passes plan_checks plan_checks_forms plan_checks_random \
 	plan_checks_rows plan_checks_threads boundary_checks recompute_checks recompute_checks_moves \

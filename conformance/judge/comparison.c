@@ -62,7 +62,7 @@ static judged judge_class(const grid *type, double got, double v, double d) {
         result.tolerance = d + ulp_at(type, reach) / 2;
         result.good = isinf(got) ? fabs(v) + d >= top && signbit(got) == signbit(v)
                                  : error <= result.tolerance;
-        result.ratio = isinf(got) ? INFINITY : error / result.tolerance;
+        result.ratio = isfinite(got) ? error / result.tolerance : INFINITY;
     }
     result.ratio = result.good && !(result.ratio <= 1) ? 0 : result.ratio;
     return result;
@@ -75,14 +75,14 @@ static inline judged judge(const grid *type, double got, double v, double d) {
     }
     double tolerance = d + ulp_at(type, reach) / 2;
     double error = fabs(got - v);
-    return (judged){tolerance, error / tolerance, error <= tolerance};
+    return (judged){tolerance, isnan(error) ? INFINITY : error / tolerance, error <= tolerance};
 }
 
-/* Keeps the worst element: NaN ratios beat numbers. */
+/* Keeps the worst element, the first of several as bad as it. */
 static void keep(fg_finding *finding, int64_t expert, int64_t row, int64_t col, double got,
                  double v, double d, const judged *found) {
     finding->bad += !found->good;
-    if (found->ratio <= finding->ratio || isnan(finding->ratio)) {
+    if (found->ratio <= finding->ratio) {
         return;
     }
     finding->ratio = found->ratio;
@@ -131,8 +131,9 @@ static void compare_exact(fg_comparison *comparison, fg_finding *finding, const 
     fg_dtype_load_f64(dtype, at, n, got);
     for (int64_t k = 0; k < n; k++) {
         if (got[k] != rounded[k] && !(isnan(got[k]) && isnan(rounded[k]))) {
-            double ulps = fabs(got[k] - rounded[k]) / fg_dtype_ulp(dtype, rounded[k]);
-            judged found = {.ratio = ulps};
+            int finite = isfinite(got[k]) && isfinite(rounded[k]);
+            double ulp = finite ? fg_dtype_ulp(dtype, rounded[k]) : 0;
+            judged found = {.ratio = finite ? fabs(got[k] - rounded[k]) / ulp : INFINITY};
             keep(finding, expert, row, k, got[k], rounded[k], 0, &found);
         }
     }

@@ -14,7 +14,7 @@ typedef enum fg_compare_rule {
 typedef struct fg_finding {
     int64_t compared, bad;        /* elements */
     int64_t with_tokens, nonzero; /* elements of experts with rows; expected ones that are not 0 */
-    double ratio;                 /* the worst error over tolerance; NaN or infinity for a class */
+    double ratio;                 /* the worst error over tolerance; infinity for a wrong class */
     int64_t expert, row, col;     /* of the worst; row within the expert */
     double got, expected, bound, tolerance;
     fg_bias bias;

@@ -18,19 +18,36 @@ void fg_mlp_mistrust(fg_result *result, const char *name, const char *why) {
     }
 }
 
-/* The output with the worst element; a NaN is worse than any number. */
-static int worst_output(const fg_comparison *comparison, int64_t *bad) {
+/* Of tolerance, which is half an ulp or more: what rounding the other way may reach. */
+static const double misrounded = 2;
+
+/* Outputs as one is computed from another: a fault shows first where it happens. */
+static const int flow[FG_OUTPUTS] = {FG_OUT_Y, FG_P, FG_BIAS_P, FG_X, FG_B1, FG_W1, FG_B2, FG_W2};
+
+/* The first output with a bad element; without any, the one that came closest to its limit. */
+static int output_to_name(const fg_comparison *comparison) {
     int worst = FG_OUT_Y;
-    *bad = 0;
-    for (int output = 0; output < FG_OUTPUTS; output++) {
-        double ratio = comparison->findings[output].ratio;
-        double largest = comparison->findings[worst].ratio;
-        *bad += comparison->findings[output].bad;
-        if (ratio > largest || (isnan(ratio) && !isnan(largest))) {
-            worst = output;
+    for (int i = 0; i < FG_OUTPUTS; i++) {
+        if (comparison->findings[flow[i]].bad > 0) {
+            return flow[i];
+        }
+        if (comparison->findings[flow[i]].ratio > comparison->findings[worst].ratio) {
+            worst = flow[i];
         }
     }
     return worst;
+}
+
+/* "; also wrong: dp, dx" of the bad outputs but the one named; "" when there is no other. */
+static void others_words(const fg_comparison *comparison, int named, char *text, size_t size) {
+    text[0] = '\0';
+    for (int i = 0; i < FG_OUTPUTS; i++) {
+        if (flow[i] != named && comparison->findings[flow[i]].bad > 0) {
+            size_t length = strlen(text);
+            snprintf(text + length, size - length, "%s%s",
+                     length > 0 ? ", " : "; also wrong: ", fg_output_name(flow[i]));
+        }
+    }
 }
 
 /* Adds to the reason how the bound of a failing output came about in the failing expert. */
@@ -60,22 +77,22 @@ static fg_status add_terms(const fg_oracle_spec *spec, const fg_finding *finding
 
 static fg_status report_numbers(const fg_mlp_judgement *judgement, const fg_oracle_spec *spec,
                                 const fg_comparison *comparison, fg_result *result) {
-    int64_t bad = 0;
-    int worst = worst_output(comparison, &bad), exact = comparison->rule == FG_COMPARE_EXACT;
-    const fg_finding *finding = &comparison->findings[worst];
+    int named = output_to_name(comparison), exact = comparison->rule == FG_COMPARE_EXACT;
+    const fg_finding *finding = &comparison->findings[named];
     const char *name = exact ? "exact" : "bound";
-    char words[160] = "", cause[160] = "";
-    fg_finding_words(finding, worst, comparison->rule, words, sizeof words);
-    if (bad == 0) {
+    char words[160] = "", cause[160] = "", others[80] = "";
+    fg_finding_words(finding, named, comparison->rule, words, sizeof words);
+    if (finding->bad == 0) {
         fg_result_check(result, name, FG_CHECK_PASS, finding->ratio, FG_FAULT_NUMERIC, "%s",
                         exact ? "every element has its one right value" : words);
         return FG_STATUS_OK;
     }
     int first = result->state != FG_STATE_FAIL;
-    fg_diagnosis_words(judgement->value, judgement->tensors, worst, finding, cause, sizeof cause);
-    fg_result_check(result, name, FG_CHECK_FAIL, finding->ratio, FG_FAULT_NUMERIC, "%s%s%s", words,
-                    cause[0] != '\0' ? "; " : "", cause);
-    return first && !exact ? add_terms(spec, finding, worst, result) : FG_STATUS_OK;
+    fg_diagnosis_words(judgement->value, judgement->tensors, named, finding, cause, sizeof cause);
+    others_words(comparison, named, others, sizeof others);
+    fg_result_check(result, name, FG_CHECK_FAIL, finding->ratio, FG_FAULT_NUMERIC, "%s%s%s%s",
+                    words, cause[0] != '\0' ? "; " : "", cause, others);
+    return first && !exact ? add_terms(spec, finding, named, result) : FG_STATUS_OK;
 }
 
 /* Whether rounding errors of an output are its own: 16 bits, or float32 all the way through an
@@ -84,6 +101,16 @@ static fg_status report_numbers(const fg_mlp_judgement *judgement, const fg_orac
 static int bias_means(const fg_mlp_judgement *judgement, const fg_tensor *view) {
     return fg_dtype_size((fg_dtype)view->dtype) <= 2 ||
            (judgement->value->problem.dtype == FG_F32 && !judgement->traits->accumulator_truncates);
+}
+
+/* Whether some output is wrong by more than roundings: its errors lean to a side for that reason.
+ */
+static int numbers_wrong(const fg_comparison *comparison) {
+    int wrong = 0;
+    for (int output = 0; output < FG_OUTPUTS; output++) {
+        wrong |= comparison->findings[output].ratio > misrounded;
+    }
+    return wrong;
 }
 
 static void report_bias(const fg_mlp_judgement *judgement, const fg_comparison *comparison,
@@ -149,7 +176,7 @@ static void report_evidence(const fg_mlp_judgement *judgement, const fg_comparis
 fg_status fg_mlp_verdict(const fg_mlp_judgement *judgement, const fg_oracle_spec *spec,
                          const fg_comparison *comparison, fg_result *result) {
     FG_TRY(report_numbers(judgement, spec, comparison, result));
-    if (comparison->rule == FG_COMPARE_BOUND) {
+    if (comparison->rule == FG_COMPARE_BOUND && !numbers_wrong(comparison)) {
         report_bias(judgement, comparison, result);
     }
     report_evidence(judgement, comparison, result);

@@ -4,9 +4,10 @@
 #include "conformance/judge/comparison.h"
 #include "conformance/judge/mlp_judge.h"
 
-/* Says what a finished comparison means: the checks exact or bound, with diagnosis and, in the
- * reason of a failure, the terms of its bound; bias; and whether the evidence suffices.
- * FG_STATUS_NO_MEMORY. */
+/* Says what a finished comparison means: the checks exact or bound, which name the output where
+ * the fault shows first, with diagnosis, the other wrong outputs and, in the reason of a failure,
+ * the terms of its bound; bias, unless numbers are wrong by more than roundings; and whether the
+ * evidence suffices. FG_STATUS_NO_MEMORY. */
 fg_status fg_mlp_verdict(const fg_mlp_judgement *judgement, const fg_oracle_spec *spec,
                          const fg_comparison *comparison, fg_result *result);
 

@@ -40,7 +40,7 @@ typedef struct fg_check {
     char name[32];
     int32_t state;   /* FG_CHECK_* */
     double ratio;    /* worst error over tolerance, 0 where the check has none */
-    char where[192]; /* place and numbers of the worst element or the first failure */
+    char where[320]; /* place and numbers of the worst element or the first failure */
 } fg_check;
 
 typedef struct fg_result {

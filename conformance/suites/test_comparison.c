@@ -131,6 +131,23 @@ Test(comparison, the_worst_element_is_kept_with_its_numbers) {
     cr_assert(finding.bad == 4 && finding.col == 3);
 }
 
+Test(comparison, a_wrong_class_is_infinitely_wrong) {
+    static const double pairs[][2] = {{1, NAN},      {1, INFINITY},  {NAN, 1},
+                                      {INFINITY, 1}, {0, -INFINITY}, {INFINITY, NAN},
+                                      {3e38, NAN},   {3.4e38, NAN},  {-INFINITY, INFINITY}};
+    for (int rule = FG_COMPARE_EXACT; rule <= FG_COMPARE_BOUND; rule++) {
+        for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+            double value[N] = {0, 0, pairs[i][0]}, bound[N] = {0}, got[N] = {1, 0, pairs[i][1], 2};
+            bound[2] = 3e37;
+            fg_finding finding = compare((fg_compare_rule)rule, FG_F32, value, bound, got);
+            cr_assert(finding.bad == 3 && finding.col == 2,
+                      "rule %d pair %zu: %lld bad, column %lld", rule, i, (long long)finding.bad,
+                      (long long)finding.col);
+            cr_assert_eq(finding.ratio, INFINITY, "rule %d pair %zu", rule, i);
+        }
+    }
+}
+
 Test(comparison, reads_padded_rows_and_experts) {
     fg_comparison comparison;
     float memory[2 * 40];
