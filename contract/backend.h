@@ -34,7 +34,7 @@ enum {
     FG_ROUND_BIAS_AFTER = 1 << 1,   /* a GEMM result before its bias is added, then again */
     FG_ROUND_ACT = 1 << 2,          /* f(gate) before it meets the linear half */
     FG_ROUND_GATED = 1 << 3,        /* f(gate) * linear before it meets p */
-    FG_ROUND_PROB = 1 << 4,         /* p before use */
+    FG_ROUND_PROB = 1 << 4,         /* p and bias_p before use, also where they scale b2 */
     FG_ROUND_HIDDEN = 1 << 5,       /* h before FC2 */
     FG_ROUND_Y1_SAVED = 1 << 6,     /* the backward reads the pre-activation rounded */
     FG_ROUND_HIDDEN_SAVED = 1 << 7, /* dW2 takes the forward's h; clear: h computed again from

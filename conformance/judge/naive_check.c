@@ -1,23 +1,9 @@
 #include "conformance/judge/naive_check.h"
 
+#include "conformance/judge/number.h"
 #include "contract/alloc.h"
 
 #include <math.h>
-
-/* The element of a view, by up to three indices. */
-static double element(const fg_tensor *view, int64_t i, int64_t j, int64_t k) {
-    const int64_t at[FG_TENSOR_DIMS] = {i, j, k};
-    int64_t offset = 0;
-    for (int32_t d = 0; d < view->ndim && d < FG_TENSOR_DIMS; d++) {
-        offset += at[d] * view->strides[d];
-    }
-    double value = 0;
-    fg_dtype_load_f64((fg_dtype)view->dtype,
-                      (const char *)view->data +
-                          (size_t)offset * fg_dtype_size((fg_dtype)view->dtype),
-                      1, &value);
-    return value;
-}
 
 /* What the loops need of one expert, and room for lines of H and F elements. */
 typedef struct naive {
@@ -50,10 +36,21 @@ static double product(const double *a, const double *b, int64_t n) {
     return sum;
 }
 
+static int rounds(const naive *of, uint32_t point) {
+    return (of->spec->traits->rounding & point) != 0;
+}
+
+static double to_io(const naive *of, double value) {
+    return fg_dtype_round((fg_dtype)of->spec->problem->dtype, value);
+}
+
+/* p or bias_p as it is used: no bound allows for a rounding that is declared of an input. */
 static double probability(const naive *of, int i, int64_t row) {
-    return fg_problem_has_input(of->spec->problem, i)
-               ? element(input(of, i), of->first_row + row, 0, 0)
-               : 1.0;
+    if (!fg_problem_has_input(of->spec->problem, i)) {
+        return 1;
+    }
+    double p = fg_number_at(input(of, i), of->first_row + row, 0, 0);
+    return rounds(of, FG_ROUND_PROB) ? to_io(of, p) : p;
 }
 
 static double bias_scale(const naive *of, int64_t row) {
@@ -63,7 +60,7 @@ static double bias_scale(const naive *of, int64_t row) {
 }
 
 static double bias(const naive *of, int i, int64_t column) {
-    return of->spec->problem->bias ? element(input(of, i), of->expert, column, 0) : 0;
+    return of->spec->problem->bias ? fg_number_at(input(of, i), of->expert, column, 0) : 0;
 }
 
 /* Value of the activation, and its derivatives by gate and linear part. */
@@ -100,9 +97,16 @@ static fg_status hold(const naive *of, int output, int64_t row, int64_t col, dou
     return FG_STATUS_OK;
 }
 
+/* A GEMM result meets its bias; where it is rounded before, exact data need not fit. */
+static double with_bias(const naive *of, double sum, double added) {
+    int before = of->spec->problem->bias && rounds(of, FG_ROUND_BIAS_AFTER);
+    return (before ? to_io(of, sum) : sum) + added;
+}
+
 static double preactivation(naive *of, int64_t column) {
     load_line(input(of, FG_W1), of->expert, column, of->weights);
-    return bias(of, FG_B1, column) + product(of->x, of->weights, of->hidden);
+    double sum = product(of->x, of->weights, of->hidden);
+    return with_bias(of, sum, bias(of, FG_B1, column));
 }
 
 static fg_status check_y(naive *of, int64_t row) {
@@ -118,8 +122,8 @@ static fg_status check_y(naive *of, int64_t row) {
     }
     for (int64_t k = 0; k < of->hidden; k++) {
         load_line(input(of, FG_W2), of->expert, k, of->weights);
-        FG_TRY(hold(of, FG_OUT_Y, row, k,
-                    product(of->h, of->weights, of->inter) + scale * bias(of, FG_B2, k)));
+        double sum = product(of->h, of->weights, of->inter);
+        FG_TRY(hold(of, FG_OUT_Y, row, k, with_bias(of, sum, scale * bias(of, FG_B2, k))));
         for (int64_t j = 0; j < of->inter; j++) {
             of->dh[j] += of->dy[k] * of->weights[j];
         }
@@ -194,7 +198,7 @@ static void add_inner(naive *of, int64_t j, int64_t k, int64_t row, inner_sums *
 /* What an accumulating gradient held before. */
 static double before(const naive *of, int i, int64_t row, int64_t col) {
     int adds = (of->spec->accumulate & of->spec->mask & FG_BIT(i)) != 0;
-    return adds ? element(of->spec->grads_before[i], of->expert, row, col) : 0;
+    return adds ? fg_number_at(of->spec->grads_before[i], of->expert, row, col) : 0;
 }
 
 static fg_status check_inner(naive *of, int64_t j, int64_t k) {
@@ -204,7 +208,7 @@ static fg_status check_inner(naive *of, int64_t j, int64_t k) {
     inner_sums sums = {0};
     load_line(input(of, FG_W1), of->expert, columns[0], of->line);
     for (int64_t i = 0; i < of->hidden; i++) {
-        of->column[i] = element(input(of, FG_W2), of->expert, i, j);
+        of->column[i] = fg_number_at(input(of, FG_W2), of->expert, i, j);
     }
     for (int64_t row = 0; row < of->rows; row++) {
         add_inner(of, j, k, row, &sums);

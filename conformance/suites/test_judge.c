@@ -35,6 +35,9 @@ static void store_expected(bench *on, const fg_expected *expected, int output, i
     }
 }
 
+/* What benches declare. */
+static uint32_t declared_rounding = FG_ROUND_HIDDEN | FG_ROUND_Y1_SAVED | FG_ROUND_DACT;
+
 static double nearest(fg_dtype dtype, double v) {
     return fg_dtype_round(dtype, v);
 }
@@ -50,7 +53,7 @@ static void set_up(bench *on, const char *line, double (*change)(fg_dtype dtype,
                              .accumulator_digits = 24,
                              .accumulator_block = 1,
                              .operand_digits = 24,
-                             .rounding = FG_ROUND_HIDDEN | FG_ROUND_Y1_SAVED | FG_ROUND_DACT,
+                             .rounding = declared_rounding,
                              .activation_error = 8};
     cr_assert_eq(fg_tensors_create(&on->value, &on->traits, &sizes, &on->tensors), FG_STATUS_OK);
     on->inputs = (fg_inputs){.struct_size = sizeof on->inputs,
@@ -163,14 +166,58 @@ Test(judge, a_broken_bound_prints_its_terms) {
     fg_tensors_destroy(on.tensors);
 }
 
-Test(judge, a_nan_is_worse_than_any_number) {
-    bench on;
-    set_up(&on, lines[1], nearest);
-    disturb(&on, FG_BUFFER_GRAD + FG_X, 3, NAN);
-    disturb(&on, FG_BUFFER_GRAD + FG_W2, 3, 64);
-    fg_result result = judge(&on);
-    cr_assert(strstr(result.reason, "dx expert 0 row 0") != NULL, "%s", result.reason);
-    fg_tensors_destroy(on.tensors);
+Test(judge, a_nan_in_one_output_blames_no_other) {
+    for (int i = 0; i < LINES; i++) {
+        bench on;
+        set_up(&on, lines[i], nearest);
+        for (int32_t t = 0; t < on.judgement.target_count; t++) {
+            const fg_mlp_target *target = &on.judgement.targets[t];
+            char start[32];
+            snprintf(start, sizeof start, ": %s expert ", fg_output_name(target->output));
+            const fg_tensor *view = fg_tensors_view(on.tensors, target->buffer);
+            double kept = 0;
+            fg_dtype_load_f64((fg_dtype)view->dtype, view->data, 1, &kept);
+            disturb(&on, target->buffer, 0, NAN);
+            fg_result result = judge(&on);
+            cr_assert(strstr(result.reason, start) != NULL, "%s", result.reason);
+            cr_assert(strstr(result.reason, "got nan") != NULL, "%s", result.reason);
+            cr_assert(strstr(result.reason, "; 1 of ") != NULL, "%s", result.reason);
+            cr_assert(strstr(result.reason, "also wrong") == NULL, "%s", result.reason);
+            cr_assert_eq(result.checks[0].ratio, INFINITY);
+            fg_dtype_store_f64((fg_dtype)view->dtype, &kept, 1, view->data);
+        }
+        fg_tensors_destroy(on.tensors);
+    }
+}
+
+Test(judge, the_output_where_a_fault_shows_first_is_named_and_the_others_after_it) {
+    static const int flow[] = {FG_OUT_Y, FG_P, FG_BIAS_P, FG_X, FG_B1, FG_W1, FG_B2, FG_W2};
+    static const char *const forms[] = {"exact", "normal"};
+    for (int f = 0; f < 2; f++) {
+        char line[128];
+        bench on;
+        snprintf(line, sizeof line,
+                 "mlp E=2 H=24 F=32 splits=5,9 bias=1 scale_bias=1 bias_scale=own data=%s",
+                 forms[f]);
+        set_up(&on, line, nearest);
+        char expected[96] = "";
+        for (int i = FG_OUTPUTS - 1; i >= 0; i--) { // the later, the more is wrong
+            char start[32], others[96];
+            int buffer = flow[i] == FG_OUT_Y ? FG_BUFFER_Y : FG_BUFFER_GRAD + flow[i];
+            disturb(&on, buffer, 1, 64.0 * (i + 1));
+            fg_result result = judge(&on);
+            const char *where = result.checks[0].where;
+            snprintf(start, sizeof start, "%s expert 0 ", fg_output_name(flow[i]));
+            cr_assert_eq(strncmp(where, start, strlen(start)), 0, "%s", where);
+            const char *also = strstr(where, "; also wrong: ");
+            cr_assert_eq(also != NULL, i < FG_OUTPUTS - 1, "%s", where);
+            cr_assert_str_eq(also != NULL ? also + strlen("; also wrong: ") : "", expected);
+            snprintf(others, sizeof others, "%s%s%s", fg_output_name(flow[i]),
+                     expected[0] != '\0' ? ", " : "", expected);
+            memcpy(expected, others, sizeof expected);
+        }
+        fg_tensors_destroy(on.tensors);
+    }
 }
 
 static double truncated(fg_dtype dtype, double v) {
@@ -187,6 +234,10 @@ Test(judge, truncated_outputs_fail_by_bias) {
     set_up(&on, "mlp E=2 H=256 F=64 splits=40,30 data=normal", truncated);
     fg_result wrong = judge(&on);
     cr_assert_eq(check_named(&wrong, "bias")->state, FG_CHECK_FAIL);
+    disturb(&on, FG_BUFFER_GRAD + FG_W2, 3, 64); // wrong by more than roundings
+    wrong = judge(&on);
+    cr_assert_eq(check_named(&wrong, "bound")->state, FG_CHECK_FAIL);
+    cr_assert_null(check_named(&wrong, "bias"));
     fg_tensors_destroy(on.tensors);
 }
 
@@ -217,6 +268,27 @@ Test(judge, nothing_compared_is_mistrusted) {
     fg_result result = judge(&on);
     cr_assert_eq(result.state, FG_STATE_MISTRUSTED, "%s", result.reason);
     fg_tensors_destroy(on.tensors);
+}
+
+/* Every rounding point alone and all of them, on outputs that round there as declared. */
+Test(judge, right_outputs_pass_whatever_is_rounded) {
+    static const char *const forms[] = {"bias=1", "bias=1 scale_bias=1",
+                                        "bias=1 scale_bias=1 bias_scale=own act=srelu"};
+    static const char *const kinds[] = {"exact", "normal", "selection"};
+    for (int bit = -1; bit <= 13; bit++) {
+        for (int i = 0; i < 9; i++) {
+            char line[160];
+            bench on;
+            snprintf(line, sizeof line, "mlp E=3 H=%d F=24 splits=9,0,33 %s data=%s seed=101",
+                     i < 3 ? 8 : 24, forms[i % 3], kinds[i / 3]);
+            declared_rounding = bit < 0 ? 0 : bit < 13 ? 1u << bit : 0x1fff;
+            set_up(&on, line, nearest);
+            fg_result result = judge(&on);
+            cr_assert_eq(result.state, FG_STATE_PASS, "%s rounding 0x%x: %s", line,
+                         on.traits.rounding, result.reason);
+            fg_tensors_destroy(on.tensors);
+        }
+    }
 }
 
 Test(judge, data_that_is_not_neutral_is_mistrusted) {
@@ -322,16 +394,53 @@ Test(naive, changes_of_other_rows_and_of_old_content_contradict_the_oracle) {
 Test(judge, an_oracle_that_a_loop_contradicts_is_mistrusted) {
     bench on;
     set_up(&on, "mlp E=3 H=24 F=32 splits=0,0,20 data=exact", nearest);
-    // A rounding point that no kernel has: p of 13 digits, which bf16 cannot hold.
-    on.traits.rounding |= FG_ROUND_PROB;
-    const fg_tensor *p = fg_tensors_view(on.tensors, FG_P);
-    for (int64_t row = 0; row < p->dims[0]; row++) {
-        disturb(&on, FG_P, row, 0.0009765625);
+    // A rounding that matters, of data with too many digits: the loop has none for h.
+    const fg_tensor *w1 = fg_tensors_view(on.tensors, FG_W1);
+    int64_t count = w1->dims[1] * w1->dims[2];
+    for (int64_t k = 0; k < count; k++) {
+        disturb(&on, FG_W1, 2 * count + k, 0.375);
     }
     fg_result result = judge(&on);
     cr_assert_eq(result.state, FG_STATE_MISTRUSTED, "%s", result.reason);
     cr_assert(strstr(result.reason, "naive loop") != NULL, "%s", result.reason);
     fg_tensors_destroy(on.tensors);
+}
+
+/* p of 13 digits, which bf16 cannot hold, is what a kernel that rounds p uses rounded. */
+Test(naive, rounds_scales_and_sums_before_a_bias_as_declared) {
+    static const struct {
+        uint32_t rounding;
+        int buffer;
+        double by;
+    } points[] = {{FG_ROUND_PROB, FG_P, 0x1p-10},
+                  {FG_ROUND_PROB, FG_BIAS_P, 0x1p-10},
+                  {FG_ROUND_BIAS_AFTER, FG_B2, 0}};
+    for (size_t i = 0; i < sizeof points / sizeof points[0]; i++) {
+        for (int declared = 0; declared < 2; declared++) {
+            bench on;
+            fg_oracle_spec spec;
+            fg_oracle *oracle = NULL;
+            declared_rounding = points[i].rounding;
+            set_up(&on,
+                   "mlp E=1 H=8 F=24 T=33 bias=1 scale_bias=1 bias_scale=own data=exact seed=101",
+                   nearest);
+            const fg_tensor *view = fg_tensors_view(on.tensors, points[i].buffer);
+            for (int64_t k = 0; k < view->dims[0] * (view->ndim == 1 ? 1 : view->dims[1]); k++) {
+                disturb(&on, points[i].buffer, k, points[i].by);
+            }
+            fg_mlp_spec(&on.judgement, on.value.want, &spec);
+            cr_assert_eq(fg_oracle_create(&spec, &oracle), FG_STATUS_OK);
+            cr_assert_eq(fg_oracle_expert(oracle, 0), FG_STATUS_OK);
+            on.traits.rounding = declared ? points[i].rounding : 0; // what the loop reads
+            int contradicted = 0;
+            for (int64_t row = 0; row < 33; row++) {
+                contradicted |= fg_naive_check(&spec, oracle, 0, row, 0, 1) != FG_STATUS_OK;
+            }
+            cr_assert_eq(contradicted, !declared, "point %zu declared %d", i, declared);
+            fg_oracle_destroy(oracle);
+            fg_tensors_destroy(on.tensors);
+        }
+    }
 }
 
 Test(judge, every_failing_allocation_comes_back) {

@@ -14,6 +14,9 @@
  *   p       1/2 1 2, and 0 at one row in sixteen
  *   biases  of gates -8 8, of other columns -1 1, b2 -4..4; each takes the place of one entry
  *
+ * y alone may need more digits, before b2 as after it: a sum of h fills them, and where
+ * FG_ROUND_BIAS_AFTER rounds it, it does so in one way, since the sum is exact.
+ *
  * Where H is so much larger than F that columns of a weight would stay empty, rows hold s times as
  * many and x, dy hold only every s-th coordinate, another one in the next row. */
 void fg_data_exact(const fg_data_spot *spot, int tensor, int64_t rows, int64_t cols, float *out);
