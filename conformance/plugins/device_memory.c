@@ -110,6 +110,11 @@ static void stream_destroy(fg_device *device, fg_stream stream) {
     right->stream_destroy(device, stream);
 }
 
+static fg_status stream_sync(fg_device *device, fg_stream stream) {
+    tell("stream_sync");
+    return right->stream_sync(device, stream);
+}
+
 static void kernel_destroy(fg_kernel *kernel) {
     tell("kernel_destroy");
     right->kernel_destroy(kernel);
@@ -184,6 +189,7 @@ fg_status fg_backend_entry(uint32_t abi, const fg_host *host, const fg_backend *
     table.device_close = device_close;
     table.stream_create = stream_create;
     table.stream_destroy = stream_destroy;
+    table.stream_sync = stream_sync;
     table.kernel_destroy = kernel_destroy;
     table.traits = traits;
     table.supports = supports;
