@@ -76,7 +76,7 @@ EXECUTOR_MUTANTS := backward_newest_plan boundary_from_cached_plan current_devic
 EXECUTOR_MUTANTS += option_by_address option_missing_from_key plan_rebuilt_on_mode_change
 EXECUTOR_MUTANTS += saved_overwritten_by_nograd state_reset_on_plan_choice
 # Plugins that wrap an executor of ours and link it.
-EXECUTOR_PLUGINS := one_slot_executor bare_executor
+EXECUTOR_PLUGINS := one_slot_executor bare_executor troubled_executor
 
 WARNINGS := -Wall -Wextra -Wconversion -Wshadow -Wvla -Werror
 CPPFLAGS := -I. -D_GNU_SOURCE
@@ -172,7 +172,8 @@ $(BACKEND_MUTANT_SOS): $(BIN)/mutants/%.so: $(O)/conformance/mutants/%.o \
 	    $$(sed -nE 's/.*FG_FAULTY\("(\w+)"\).*/-Wl,--wrap=\1/p' conformance/mutants/$*.c) \
 	    $^ $(LDLIBS) -o $@
 
-$(BIN)/suites/test_run_executor: | $(BIN)/fusegate-worker $(BIN)/plugins/one_slot_executor.so
+$(BIN)/suites/test_run_executor: | $(BIN)/fusegate-worker $(BIN)/plugins/one_slot_executor.so \
+    $(BIN)/plugins/troubled_executor.so
 $(BIN)/suites/test_plain_plugin: | $(BIN)/plugins/plain_backend.so
 
 $(BIN)/kill-table: $(O)/conformance/mutants/kill_table.o

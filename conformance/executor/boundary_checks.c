@@ -33,8 +33,7 @@ static fg_status run_watching(const fg_exec_set *set, const char *name, uint32_t
     if (!status) {
         status = fg_watch_counts(&driver, &missing);
     }
-    // Counts that are not given belong to plan-cache's checks.
-    status = fg_exec_set_record(set, name, status, &driver, 0, result);
+    status = fg_exec_set_record(set, name, status, &driver, missing, result);
     fg_driver_close(&driver);
     return status;
 }
@@ -110,9 +109,76 @@ static fg_status check_refusals(const fg_exec_set *set, fg_result *result) {
     if (!status) {
         status = fg_watch_counts(&driver, &missing);
     }
-    status = fg_exec_set_record(set, "refusals", status, &driver, 0, result);
+    status = fg_exec_set_record(set, "refusals", status, &driver, missing, result);
     fg_driver_close(&driver);
     return status;
+}
+
+/* A context's backward may be called again: the same bits, in other buffers too. */
+static fg_status check_twice(const fg_exec_set *set, fg_result *result) {
+    fg_exec_out *other = NULL;
+    fg_driver driver;
+    int32_t missing = 0;
+    FG_TRY(fg_exec_out_create(set->env, set->value, &other));
+    fg_status status = fg_driver_open(set->env, set->data, set->out, set->expected, &driver);
+    if (status) {
+        fg_exec_out_destroy(other);
+        return status;
+    }
+    driver.watch = FG_WATCH_VALUES;
+    status = fg_exec_set_begin(set, &driver);
+    if (!status && set->value->mode == FG_MODE_GRAD) {
+        status = fg_driver_text(&driver, "grad");
+    }
+    int contexts = driver.context_count;
+    fg_driver_again(&driver, other);
+    fg_driver_again(&driver, set->out);
+    while (!status && driver.context_count && !driver.failure[0]) {
+        status = fg_driver_text(&driver, "back");
+    }
+    if (!status) {
+        status = fg_watch_counts(&driver, &missing);
+    }
+    // Without a context there is nothing to call again.
+    if (contexts || status || driver.failure[0]) {
+        status = fg_exec_set_record(set, "backward_again", status, &driver, missing, result);
+    }
+    fg_driver_close(&driver);
+    fg_exec_out_destroy(other);
+    return status;
+}
+
+/* Blocks of device memory and kernels that the recorder sees alive. */
+static int64_t alive(const fg_outside_counts *counts) {
+    return counts->blocks_live + counts->kernels_created - counts->kernels_destroyed;
+}
+
+/* An executor that is gone, and contexts that are released, leave nothing behind. */
+static fg_status check_released(const fg_exec_set *set, fg_result *result) {
+    fg_driver driver;
+    fg_outside_counts after;
+    FG_TRY(fg_driver_open(set->env, set->data, set->out, NULL, &driver));
+    driver.watch = 0;
+    fg_status status = fg_exec_set_begin(set, &driver);
+    for (int i = 0; i < 2 && !status; i++) {
+        status = fg_driver_text(&driver, "nograd,grad,grad,back");
+    }
+    fg_driver_close(&driver); // releases the contexts that are left
+    if (!status) {
+        status = set->env->outside(set->env, &after);
+    }
+    if (!status && after.blocks_live == FG_NOT_GIVEN) {
+        status = FG_FAIL(FG_STATUS_UNSUPPORTED, "only the backend recorder counts memory");
+    } else if (!status && alive(&after) != alive(&driver.before)) {
+        fg_watch_note(&driver, FG_FAULT_CONTRACT,
+                      "alive after destroy: expected %lld blocks and %lld kernels, got %lld and "
+                      "%lld",
+                      (long long)driver.before.blocks_live,
+                      (long long)(driver.before.kernels_created - driver.before.kernels_destroyed),
+                      (long long)after.blocks_live,
+                      (long long)(after.kernels_created - after.kernels_destroyed));
+    }
+    return fg_exec_set_record(set, "released", status, &driver, 0, result);
 }
 
 fg_status fg_boundary_checks(const fg_exec_set *set, fg_result *result) {
@@ -124,6 +190,8 @@ fg_status fg_boundary_checks(const fg_exec_set *set, fg_result *result) {
     FG_TRY(run_watching(set, "repeat", FG_WATCH_ALL & ~(uint32_t)FG_WATCH_EVENTS, 3, result));
     FG_TRY(check_saved(set, result));
     FG_TRY(check_refusals(set, result));
+    FG_TRY(check_twice(set, result));
+    FG_TRY(check_released(set, result));
     return record_text(
         set, "inputs", FG_FAULT_MEMORY,
         fg_exec_data_hash(set->data) == hash ? "" : "expected inputs unchanged, got a write",

@@ -11,7 +11,9 @@
  * executor that did the same actions and was asked for every gradient.
  * Checks: bound (expected against the oracle), boundary (context, flags, counts, lists), gradients
  * (those asked for are right, nothing else is written), repeat (the same call again, on the cached
- * plan), saved (nothing without gradients), refusals (buffers missing or too many), inputs. */
+ * plan), saved (nothing without gradients), refusals (buffers missing or too many),
+ * backward_again (the same bits from another backward of one context), released (nothing is alive
+ * after destroy), inputs. */
 fg_status fg_boundary_checks(const fg_exec_set *set, fg_result *result);
 
 #endif

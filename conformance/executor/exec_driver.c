@@ -41,6 +41,7 @@ static fg_status make_executor(fg_driver *driver, int32_t capacity) {
     }
     fg_model_start(&driver->model, &driver->data->value.problem, capacity);
     driver->flags_known = 0;
+    driver->id_count = 0;
     return FG_STATUS_OK;
 }
 
@@ -90,7 +91,11 @@ void fg_driver_close(fg_driver *driver) {
     drop_executor(driver);
     place_tensors(driver->data, driver->out, -1);
     fg_free(driver->objects);
+    fg_free(driver->ids);
     driver->objects = NULL;
+    driver->ids = NULL;
+    driver->id_count = 0;
+    driver->id_capacity = 0;
 }
 
 /* The recipe in another object than the last two calls had, with fields that its kind does not use
@@ -170,8 +175,7 @@ static fg_status do_forward(fg_driver *driver, int32_t mode) {
     if (context) {
         FG_TRY(keep_context(driver, context));
     }
-    fg_watch_forward(driver);
-    return FG_STATUS_OK;
+    return fg_watch_forward(driver);
 }
 
 static fg_status do_backward(fg_driver *driver) {
@@ -197,6 +201,27 @@ static fg_status do_backward(fg_driver *driver) {
     fg_status watched = status ? FG_STATUS_OK : fg_watch_backward(driver, &done);
     api->context_release(driver->executor, done.context);
     return watched;
+}
+
+void fg_driver_again(fg_driver *driver, fg_exec_out *out) {
+    const fg_tensor *grads[FG_INPUT_SLOTS];
+    if (driver->failure[0] || !driver->context_count) {
+        return;
+    }
+    fg_driver_context done = driver->contexts[driver->context_count - 1];
+    done.out = out;
+    uint32_t accumulate = fg_exec_accumulate(&done.data->value.problem, done.requires);
+    fg_exec_out_poison(out, out->has & ~FG_EXEC_Y, accumulate);
+    fg_exec_out_grads(out, done.requires, grads);
+    place_tensors(done.data, out, done.device);
+    fg_status status = driver->env->api->backward(driver->executor, done.context, &done.data->dy,
+                                                  grads, accumulate);
+    place_tensors(done.data, driver->out, driver->device);
+    fg_model_backward(&driver->model);
+    fg_watch_status(driver, "another backward", status);
+    if (!status) {
+        fg_watch_gradients(driver, &done);
+    }
 }
 
 /* Forwards with other boundaries than the last call's, until the model has forgotten its plan. */
@@ -331,6 +356,7 @@ fg_status fg_driver_text(fg_driver *driver, const char *actions) {
 fg_status fg_exec_fresh(fg_exec_env *env, fg_exec_data *data, const char *setup, uint32_t requires,
                         fg_exec_out *out) {
     fg_driver driver;
+    env->refused = (fg_exec_refusal){0};
     FG_TRY(fg_driver_open(env, data, out, NULL, &driver));
     driver.watch = 0;
     fg_status status = fg_driver_text(&driver, setup);
@@ -340,6 +366,9 @@ fg_status fg_exec_fresh(fg_exec_env *env, fg_exec_data *data, const char *setup,
     }
     if (!status && driver.failure[0]) {
         status = FG_FAIL(driver.status ? driver.status : FG_STATUS_INTERNAL, "%s", driver.failure);
+        env->refused = (fg_exec_refusal){
+            .status = status, .created = driver.executor != NULL, .fault = driver.fault};
+        memcpy(env->refused.text, driver.failure, sizeof driver.failure);
     }
     fg_driver_close(&driver);
     return status;

@@ -56,6 +56,9 @@ typedef struct fg_driver {
     uint32_t flags[FG_OP_COUNT]; /* of the last forward with a context */
     int32_t flags_known;
     int32_t expected_off; /* 1: passes changed the entries, values may differ in their last bits */
+    int64_t *ids;         /* serial numbers of lists that this executor has given, [id_count] */
+    int64_t id_count, id_capacity;
+    int64_t compared, owed;   /* elements whose bits were looked at, that should have been */
     fg_outside_counts before; /* outside counts when the executor was made */
     fg_fault fault;
     fg_status status;  /* of the executor's function that failed */
@@ -81,8 +84,12 @@ fg_status fg_driver_do(fg_driver *driver, const fg_action *action);
 fg_status fg_driver_run(fg_driver *driver, const fg_action *actions, int32_t count);
 fg_status fg_driver_text(fg_driver *driver, const char *actions);
 
-/* Runs one grad forward and backward of `requires` on a new executor that did `setup` first.
- * Returns the status of a function of the executor that fails. */
+/* Does another backward of the newest context, into `out`, and notes what is wrong with it. */
+void fg_driver_again(fg_driver *driver, fg_exec_out *out);
+
+/* Runs one grad forward and backward of `requires` on a new executor that did `setup` first. When
+ * the executor fails, env->refused says how and its status is returned; else that is OK, and a
+ * status returned is this side's. */
 fg_status fg_exec_fresh(fg_exec_env *env, fg_exec_data *data, const char *setup, uint32_t requires,
                         fg_exec_out *out);
 

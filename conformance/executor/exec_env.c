@@ -113,6 +113,7 @@ void fg_exec_env_uncounted(fg_outside_counts *counts) {
     counts->streams_seen = FG_NOT_GIVEN;
     counts->last_forward_kernel = FG_NOT_GIVEN;
     counts->last_backward_kernel = FG_NOT_GIVEN;
+    counts->blocks_live = FG_NOT_GIVEN;
 }
 
 static fg_status local_outside(fg_exec_env *env, fg_outside_counts *out) {

@@ -6,6 +6,15 @@
  * worker; a check cannot tell them apart. */
 
 #include "conformance/process/client.h"
+#include "conformance/report/result.h"
+
+/* How an executor's function failed where results of a fresh executor were wanted. */
+typedef struct fg_exec_refusal {
+    fg_status status; /* FG_STATUS_OK: it did not */
+    int32_t created;  /* 1: `create` had said OK */
+    fg_fault fault;
+    char text[192];
+} fg_exec_refusal;
 
 typedef struct fg_exec_env fg_exec_env;
 struct fg_exec_env {
@@ -19,6 +28,7 @@ struct fg_exec_env {
     fg_status (*outside)(fg_exec_env *env, fg_outside_counts *out);
     void (*close)(fg_exec_env *env); /* what fg_exec_env_close calls; frees the state */
     void *state;
+    fg_exec_refusal refused; /* of the last fresh executor: a status of its, not of this side */
 };
 
 /* In this process: executor entry and backend entry are handed in. */
@@ -33,6 +43,8 @@ void fg_exec_env_counted(fg_exec_env *env, void (*counts)(fg_outside_counts *out
 /* Through a worker; the client must have an executor and outlives the environment. With `recorder`
  * the executor runs on the worker's `recorder` instead of the client's backend. */
 fg_status fg_exec_env_remote(fg_client *client, int32_t recorder, fg_exec_env *out);
+/* FG_STATUS_OK when the remote environment's backend claims a problem and recipe on the host. */
+fg_status fg_exec_env_claims(fg_exec_env *env, const fg_problem *problem, const fg_recipe *recipe);
 void fg_exec_env_close(fg_exec_env *env);
 
 #endif

@@ -147,6 +147,19 @@ static fg_status traits_read(remote_state *state, int32_t recorder, fg_traits *o
     return fg_client_reply_struct(reply, "traits", &fg_traits_fields, out);
 }
 
+fg_status fg_exec_env_claims(fg_exec_env *env, const fg_problem *problem, const fg_recipe *recipe) {
+    remote_state *state = env->state;
+    int failed = 0;
+    json_t *request = fg_client_request("supports");
+    fg_client_put(request, "device", json_integer(-1), &failed);
+    fg_client_put(request, "problem", fg_json_from_struct(&fg_problem_fields, problem), &failed);
+    fg_client_put(request, "recipe", fg_json_from_struct(&fg_recipe_fields, recipe), &failed);
+    if (env->options.backend != NULL) {
+        fg_client_put(request, "backend", json_string(env->options.backend->name), &failed);
+    }
+    return fg_client_call(state->client, fg_client_whole(request, failed), NULL);
+}
+
 fg_status fg_exec_env_remote(fg_client *client, int32_t recorder, fg_exec_env *out) {
     fg_traits traits = {0};
     remote_state *state = fg_alloc(sizeof *state, FG_ALLOC_GENERAL);

@@ -1,8 +1,26 @@
 #include "conformance/executor/exec_set.h"
 #include <stdio.h>
+#include <string.h>
 
-int fg_exec_own_trouble(fg_status status) {
-    return status == FG_STATUS_NO_MEMORY || status == FG_STATUS_IO || status == FG_STATUS_OVERFLOW;
+int fg_exec_own_trouble(const fg_exec_env *env, fg_status status) {
+    return status != FG_STATUS_OK && env->refused.status != status;
+}
+
+void fg_exec_set_mistrust(fg_result *result, const char *why) {
+    if (result->state == FG_STATE_PASS) {
+        result->state = FG_STATE_MISTRUSTED;
+        snprintf(result->reason, sizeof result->reason, "%s", why);
+    }
+}
+
+int fg_exec_set_resource(fg_status status, const char *text, fg_result *result) {
+    int lacks = status == FG_STATUS_NO_MEMORY || status == FG_STATUS_DEVICE_LOST ||
+                status == FG_STATUS_UNAVAILABLE;
+    if (lacks && result->state != FG_STATE_FAIL) {
+        result->state = FG_STATE_RESOURCE;
+        snprintf(result->reason, sizeof result->reason, "%s", text);
+    }
+    return lacks;
 }
 
 fg_status fg_exec_set_create(fg_exec_env *env, const fg_case *value, const char *suffix,
@@ -44,6 +62,22 @@ void fg_exec_set_check(const fg_exec_set *set, const char *name, int32_t state, 
     fg_result_check(result, full, state, 0, fault, "%s", where);
 }
 
+void fg_exec_set_uncounted(const fg_exec_set *set, int32_t missing, fg_result *result) {
+    char full[32];
+    int known = !missing;
+    snprintf(full, sizeof full, "counts%s", set->suffix);
+    for (int32_t i = 0; i < result->check_count; i++) {
+        known |= strcmp(result->checks[i].name, full) == 0;
+    }
+    if (!known) {
+        fg_exec_set_check(set, "counts", FG_CHECK_NOT_RUN, FG_FAULT_NONE, "counters not given",
+                          result);
+    }
+    if (missing && set->value->kind == FG_CASE_PLAN) {
+        fg_exec_set_mistrust(result, "counters not given");
+    }
+}
+
 fg_status fg_exec_set_record(const fg_exec_set *set, const char *name, fg_status status,
                              const fg_driver *driver, int32_t missing, fg_result *result) {
     char text[64] = "";
@@ -52,6 +86,12 @@ fg_status fg_exec_set_record(const fg_exec_set *set, const char *name, fg_status
         result->plans_built += counters.plans_built > 0 ? counters.plans_built : 0;
         result->plan_hits += counters.plan_hits > 0 ? counters.plan_hits : 0;
         result->state_resets += counters.state_resets > 0 ? counters.state_resets : 0;
+    }
+    result->elements_compared += driver->compared;
+    result->elements_owed += driver->owed;
+    if (driver->failure[0] && fg_exec_set_resource(driver->status, driver->failure, result)) {
+        fg_exec_set_check(set, name, FG_CHECK_NOT_RUN, FG_FAULT_NONE, driver->failure, result);
+        return FG_STATUS_OK;
     }
     if (driver->failure[0]) {
         fg_exec_set_check(set, name, FG_CHECK_FAIL, driver->fault, driver->failure, result);
@@ -62,10 +102,12 @@ fg_status fg_exec_set_record(const fg_exec_set *set, const char *name, fg_status
         return FG_STATUS_OK;
     }
     FG_TRY(status);
-    if (missing) {
+    fg_exec_set_uncounted(set, missing, result);
+    int untaken = missing && set->value->kind == FG_CASE_PLAN;
+    if (untaken) {
         snprintf(text, sizeof text, "%d counts are not given", missing);
     }
-    fg_exec_set_check(set, name, missing ? FG_CHECK_NOT_RUN : FG_CHECK_PASS, FG_FAULT_NONE, text,
+    fg_exec_set_check(set, name, untaken ? FG_CHECK_NOT_RUN : FG_CHECK_PASS, FG_FAULT_NONE, text,
                       result);
     return FG_STATUS_OK;
 }

@@ -12,8 +12,12 @@ void fg_watch_note(fg_driver *driver, fg_fault fault, const char *format, ...)
 /* Notes a status that an executor's function returned, unless it is OK. */
 void fg_watch_status(fg_driver *driver, const char *what, fg_status status);
 
-/* Looks at everything after a forward that driver->call tells of. */
-void fg_watch_forward(fg_driver *driver);
+/* Looks at everything after a forward that driver->call tells of, and keeps the numbers of the
+ * lists of a new plan. FG_STATUS_NO_MEMORY. */
+fg_status fg_watch_forward(fg_driver *driver);
+
+/* Looks at the bits of the gradients of a context's outputs, and at everything around them. */
+void fg_watch_gradients(fg_driver *driver, const fg_driver_context *done);
 
 /* Looks at gradients and at what the recorder saw after the backward of a context. */
 fg_status fg_watch_backward(fg_driver *driver, const fg_driver_context *done);
@@ -25,5 +29,8 @@ fg_status fg_watch_kernel(fg_driver *driver, int64_t *out);
 /* Compares every count with the model, and those taken outside with the executor's own; notes a
  * failure. `missing`: counts that the executor does not give. */
 fg_status fg_watch_counts(fg_driver *driver, int32_t *missing);
+
+/* The same without those taken outside, where another executor had calls meanwhile. */
+void fg_watch_own_counts(fg_driver *driver, int32_t *missing);
 
 #endif

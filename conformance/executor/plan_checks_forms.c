@@ -31,7 +31,7 @@ static void check_entries(fg_driver *driver, int32_t forward, int32_t backward) 
 
 /* One form with boundaries 0, 1, 2 and none, twice over. */
 static fg_status run_form(const fg_exec_set *set, const char *setup, int32_t forward,
-                          int32_t backward, fg_driver *driver) {
+                          int32_t backward, fg_driver *driver, int32_t *missing) {
     driver->watch = FG_WATCH_ALL;
     FG_TRY(fg_driver_text(driver, setup));
     driver->expected_off = 0;
@@ -43,8 +43,23 @@ static fg_status run_form(const fg_exec_set *set, const char *setup, int32_t for
             check_entries(driver, forward, backward);
         }
     }
-    int32_t missing = 0;
-    return fg_watch_counts(driver, &missing);
+    return fg_watch_counts(driver, missing);
+}
+
+/* What a fresh executor's failure with a form means: a build that fails says that the backend
+ * refuses the run, which `recorder` never does. */
+static fg_status refused_form(const fg_exec_env *env, const char *setup, fg_status status,
+                              fg_driver *driver) {
+    if (fg_exec_own_trouble(env, status)) {
+        return status;
+    }
+    int run = status == FG_STATUS_BUILD || status == FG_STATUS_UNSUPPORTED;
+    if (run && setup[0] && !env->every_recipe) {
+        return FG_FAIL(FG_STATUS_UNSUPPORTED, "%s", env->refused.text);
+    }
+    driver->status = status;
+    fg_watch_note(driver, env->refused.fault, "%s", env->refused.text);
+    return FG_STATUS_OK;
 }
 
 fg_status fg_plan_forms(const fg_exec_set *set, const char *name, fg_result *result) {
@@ -52,19 +67,27 @@ fg_status fg_plan_forms(const fg_exec_set *set, const char *name, fg_result *res
                            ? FG_STATUS_OK
                            : FG_FAIL(FG_STATUS_UNSUPPORTED, "found no register_pass, expected one");
     fg_driver driver = {0};
+    int32_t missing = 0;
+    int64_t compared = 0; // by the drivers before
+    int64_t owed = 0;
     for (size_t i = 0; i < sizeof forms / sizeof forms[0] && !status && !driver.failure[0]; i++) {
+        compared += driver.compared;
+        owed += driver.owed;
+        driver = (fg_driver){0};
         status = fg_exec_fresh(set->env, set->data, forms[i].setup, set->out->has & ~FG_EXEC_Y,
                                set->expected);
         if (status) {
-            // A build that fails says that the backend refuses the run.
-            status = status == FG_STATUS_BUILD ? FG_STATUS_UNSUPPORTED : status;
+            status = refused_form(set->env, forms[i].setup, status, &driver);
             break;
         }
         FG_TRY(fg_driver_open(set->env, set->data, set->out, set->expected, &driver));
-        status = run_form(set, forms[i].setup, forms[i].forward, forms[i].backward, &driver);
+        status =
+            run_form(set, forms[i].setup, forms[i].forward, forms[i].backward, &driver, &missing);
         fg_driver_close(&driver);
     }
+    driver.compared += compared;
+    driver.owed += owed;
     // Later checks expect the results of one entry again.
     FG_TRY(fg_exec_fresh(set->env, set->data, "", set->out->has & ~FG_EXEC_Y, set->expected));
-    return fg_exec_set_record(set, name, status, &driver, 0, result);
+    return fg_exec_set_record(set, name, status, &driver, missing, result);
 }

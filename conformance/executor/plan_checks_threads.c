@@ -88,8 +88,8 @@ static int32_t distinct_keys(const fg_exec_set *set, int32_t rounds) {
     return rounds >= KEYS && without_p ? keys - 1 : keys;
 }
 
-static void judge_counts(const fg_exec_set *set, fg_executor *executor, int32_t rounds, char *text,
-                         size_t size) {
+static int32_t judge_counts(const fg_exec_set *set, fg_executor *executor, int32_t rounds,
+                            char *text, size_t size) {
     fg_problem problem = set->value->problem;
     fg_counters counters = {.struct_size = sizeof counters};
     fg_model model;
@@ -108,6 +108,7 @@ static void judge_counts(const fg_exec_set *set, fg_executor *executor, int32_t 
     } else {
         fg_model_compare(&model, &counters, text, size, &missing);
     }
+    return missing;
 }
 
 static fg_status run_threads(worker workers[THREADS], gate *start) {
@@ -126,7 +127,8 @@ static fg_status run_threads(worker workers[THREADS], gate *start) {
 }
 
 static fg_status share_executor(const fg_exec_set *set, fg_executor *executor,
-                                worker workers[THREADS], int32_t rounds, char *text, size_t size) {
+                                worker workers[THREADS], int32_t rounds, int32_t *missing,
+                                char *text, size_t size) {
     gate start = {.lock = PTHREAD_MUTEX_INITIALIZER, .opened = PTHREAD_COND_INITIALIZER};
     fg_status status = FG_STATUS_OK;
     for (int32_t i = 0; i < THREADS && !status; i++) {
@@ -140,7 +142,7 @@ static fg_status share_executor(const fg_exec_set *set, fg_executor *executor,
         status = run_threads(workers, &start);
     }
     if (!status) {
-        judge_counts(set, executor, rounds, text, size);
+        *missing = judge_counts(set, executor, rounds, text, size);
     }
     for (int32_t i = 0; i < THREADS; i++) {
         if (workers[i].failure[0]) {
@@ -157,6 +159,7 @@ fg_status fg_plan_threads(const fg_exec_set *set, const char *name, int32_t roun
                           fg_result *result) {
     const fg_executor_api *api = set->env->api;
     char text[192] = "";
+    int32_t missing = 0;
     fg_executor *executor = NULL;
     if (!set->env->parallel) {
         fg_exec_set_check(set, name, FG_CHECK_NOT_RUN, FG_FAULT_NONE,
@@ -169,13 +172,18 @@ fg_status fg_plan_threads(const fg_exec_set *set, const char *name, int32_t roun
         return FG_STATUS_OK;
     }
     worker *workers = fg_alloc(THREADS * sizeof *workers, FG_ALLOC_GENERAL);
-    status = workers ? share_executor(set, executor, workers, rounds, text, sizeof text)
+    status = workers ? share_executor(set, executor, workers, rounds, &missing, text, sizeof text)
                      : FG_FAIL(FG_STATUS_NO_MEMORY, "found no memory, expected %zu bytes",
                                THREADS * sizeof *workers);
     fg_free(workers);
     api->destroy(executor);
     FG_TRY(status);
-    fg_exec_set_check(set, name, text[0] ? FG_CHECK_FAIL : FG_CHECK_PASS,
+    int untaken = missing && set->value->kind == FG_CASE_PLAN;
+    fg_exec_set_uncounted(set, missing, result);
+    fg_exec_set_check(set, name,
+                      text[0]   ? FG_CHECK_FAIL
+                      : untaken ? FG_CHECK_NOT_RUN
+                                : FG_CHECK_PASS,
                       text[0] ? FG_FAULT_CONTRACT : FG_FAULT_NONE, text, result);
     return FG_STATUS_OK;
 }

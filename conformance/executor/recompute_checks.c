@@ -55,7 +55,7 @@ static fg_status check_steps(const fg_exec_set *set, const fg_exec_set *other, c
     if (!status) {
         status = fg_watch_counts(&driver, &missing);
     }
-    status = fg_exec_set_record(set, name, status, &driver, 0, result);
+    status = fg_exec_set_record(set, name, status, &driver, missing, result);
     fg_driver_use(&driver, set->data, set->out, set->expected);
     fg_driver_close(&driver);
     return status;
@@ -141,19 +141,24 @@ static fg_status two_executors(const fg_exec_set *set, fg_result *result) {
         status = status ? status : fg_driver_text(&one, "back");
         status = status ? status : fg_driver_text(&two, i < 2 ? "back" : "grad");
     }
+    int32_t missing = 0;
+    fg_watch_own_counts(&two, &missing);
     fg_driver_close(&two);
     status = status ? status : fg_driver_text(&one, "grad,back,back");
+    one.compared += two.compared;
+    one.owed += two.owed;
     if (two.failure[0] && !one.failure[0]) {
+        one.status = two.status;
         memcpy(one.failure, two.failure, sizeof one.failure);
         one.fault = two.fault;
     }
-    status = fg_exec_set_record(set, "two_executors", status, &one, 0, result);
+    status = fg_exec_set_record(set, "two_executors", status, &one, missing, result);
     fg_driver_close(&one);
     return status;
 }
 
 static fg_status shared(const fg_exec_set *set, const fg_exec_set *other, fg_result *result) {
-    (void)other;
+    (void)other; // NULL
     FG_TRY(two_executors(set, result));
     if (set->value->actions[0]) {
         return FG_STATUS_OK;
@@ -162,16 +167,17 @@ static fg_status shared(const fg_exec_set *set, const fg_exec_set *other, fg_res
 }
 
 static fg_status moves(const fg_exec_set *set, const fg_exec_set *other, fg_result *result) {
-    (void)other;
+    (void)other; // NULL
     return fg_recompute_moves(set, result);
 }
 
 static const struct {
     int32_t sequence;
+    int32_t other; // 1: needs the tensors of another call
     fg_status (*run)(const fg_exec_set *set, const fg_exec_set *other, fg_result *result);
 } sequences[] = {
-    {1, recompute}, {2, between}, {3, recipe_between}, {4, plan_gone},
-    {6, evaluate},  {7, moves},   {8, shared},
+    {1, 1, recompute}, {2, 1, between}, {3, 1, recipe_between}, {4, 1, plan_gone},
+    {6, 1, evaluate},  {7, 0, moves},   {8, 0, shared},
 };
 
 static fg_status check_bound(const fg_exec_set *set, fg_result *result) {
@@ -185,13 +191,16 @@ static fg_status check_bound(const fg_exec_set *set, fg_result *result) {
 }
 
 fg_status fg_recompute_checks(const fg_exec_set *set, fg_result *result) {
-    other_call other;
+    other_call other = {0};
     uint64_t hash = fg_exec_data_hash(set->data);
     FG_TRY(check_bound(set, result));
     for (size_t i = 0; i < sizeof sequences / sizeof sequences[0]; i++) {
         if (sequences[i].sequence == set->value->sequence) {
-            FG_TRY(open_other(set, &other));
-            fg_status status = sequences[i].run(set, &other.set, result);
+            if (sequences[i].other) {
+                FG_TRY(open_other(set, &other));
+            }
+            fg_status status =
+                sequences[i].run(set, sequences[i].other ? &other.set : NULL, result);
             fg_exec_set_destroy(&other.set);
             FG_TRY(status);
         }

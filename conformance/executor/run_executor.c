@@ -12,10 +12,71 @@
 /* Checks of one kind of case, on one environment. */
 typedef fg_status (*checks_fn)(const fg_exec_set *set, fg_result *result);
 
-/* Whether a fresh executor's failure says that the backend does not claim the runs asked for. */
-static int unclaimed(const fg_case *value, fg_status status) {
-    return status == FG_STATUS_UNSUPPORTED ||
-           (status == FG_STATUS_BUILD && value->kind != FG_CASE_PLAN && value->actions[0]);
+/* Whether the backend claims what a case asks of it: the whole MLP, every shorter run when there
+ * are passes, and the recipes of its actions. */
+static fg_status claims(fg_exec_env *env, const fg_case *value) {
+    fg_action actions[FG_ACTIONS];
+    int32_t count = 0;
+    fg_recipe recipe = fg_recipe_default(FG_RECIPE_NONE);
+    fg_problem run = value->problem;
+    FG_TRY(fg_actions_parse(value->actions, 1, actions, FG_ACTIONS, &count));
+    FG_TRY(fg_exec_env_claims(env, &run, &recipe));
+    for (int32_t i = 0; i < count; i++) {
+        fg_recipe_kind kind = FG_RECIPE_NONE;
+        if (actions[i].kind == FG_ACTION_RECIPE) {
+            FG_TRY(fg_recipe_kind_from_name(actions[i].name, &kind));
+            recipe = fg_recipe_default(kind);
+            FG_TRY(fg_exec_env_claims(env, &value->problem, &recipe));
+        }
+        int runs = actions[i].kind == FG_ACTION_PASS ? FG_OP_COUNT * FG_OP_COUNT : 0;
+        recipe = fg_recipe_default(FG_RECIPE_NONE);
+        for (int32_t r = 0; r < runs; r++) {
+            run.first_op = r / FG_OP_COUNT;
+            run.op_count = 1 + r % FG_OP_COUNT;
+            if (run.first_op + run.op_count <= FG_OP_COUNT) {
+                FG_TRY(fg_exec_env_claims(env, &run, &recipe));
+            }
+        }
+    }
+    return FG_STATUS_OK;
+}
+
+/* Whether a fresh executor may have failed like this: it does not claim the problem, or its backend
+ * does not claim what it was asked for. */
+static int unclaimed(fg_exec_env *env, const fg_case *value) {
+    const fg_exec_refusal *refused = &env->refused;
+    if (refused->status == FG_STATUS_UNSUPPORTED && !refused->created) {
+        return 1;
+    }
+    return (refused->status == FG_STATUS_UNSUPPORTED || refused->status == FG_STATUS_BUILD) &&
+           claims(env, value) == FG_STATUS_UNSUPPORTED;
+}
+
+/* Says what it means that checks ended with a status, or that the worker is gone. */
+static fg_status judge_end(fg_client *client, fg_exec_env *env, const fg_case *value,
+                           const char *suffix, fg_status status, fg_result *result) {
+    const fg_exec_set set = {.suffix = suffix};
+    fg_outside_counts counts;
+    if (!fg_client_alive(client)) {
+        status = fg_client_outside(client, &counts); // how it ended
+        if (status == FG_STATUS_NO_MEMORY) {
+            return status; // of this side, for its answer
+        }
+        fg_exec_set_check(&set, "calls", FG_CHECK_FAIL, fg_exec_fault(status), fg_message(),
+                          result);
+        return FG_STATUS_OK;
+    }
+    if (!status || fg_exec_own_trouble(env, status)) {
+        return status;
+    }
+    if (unclaimed(env, value)) {
+        fg_exec_set_check(&set, "start", FG_CHECK_NOT_RUN, FG_FAULT_NONE, env->refused.text,
+                          result);
+    } else if (!fg_exec_set_resource(status, env->refused.text, result)) {
+        fg_exec_set_check(&set, "start", FG_CHECK_FAIL, env->refused.fault, env->refused.text,
+                          result);
+    }
+    return FG_STATUS_OK;
 }
 
 /* Runs checks on the client's backend, or on `recorder`. */
@@ -25,26 +86,26 @@ static fg_status run_on(fg_client *client, const fg_case *value, int32_t recorde
     fg_exec_set set;
     fg_status status = fg_exec_env_remote(client, recorder, &env);
     if (status) {
-        fg_result_check(result, "start", FG_CHECK_FAIL, 0, fg_exec_fault(status), "%s",
-                        fg_message());
-        return fg_exec_own_trouble(status) ? status : FG_STATUS_OK;
+        return judge_end(client, &env, value, suffix, status, result);
     }
-    status = fg_exec_set_create(&env, value, suffix,
-                                value->kind == FG_CASE_PLAN ? "" : value->actions, &set);
-    if (!status) {
-        status = checks(&set, result);
-        fg_exec_set_destroy(&set);
-    } else if (unclaimed(value, status)) {
+    if (env.traits.memory != FG_MEMORY_HOST) {
         set = (fg_exec_set){.suffix = suffix};
-        fg_exec_set_check(&set, "start", FG_CHECK_NOT_RUN, FG_FAULT_NONE, fg_message(), result);
-        status = FG_STATUS_OK;
-    } else if (!fg_exec_own_trouble(status)) {
-        set = (fg_exec_set){.suffix = suffix};
-        fg_exec_set_check(&set, "start", FG_CHECK_FAIL, fg_exec_fault(status), fg_message(),
-                          result);
-        status = FG_STATUS_OK;
+        fg_exec_set_check(&set, "start", FG_CHECK_NOT_RUN, FG_FAULT_NONE,
+                          "found device memory, expected host memory", result);
+    } else {
+        status = fg_exec_set_create(&env, value, suffix,
+                                    value->kind == FG_CASE_PLAN ? "" : value->actions, &set);
+        if (!status) {
+            status = checks(&set, result);
+            fg_exec_set_destroy(&set);
+        }
     }
+    status = judge_end(client, &env, value, suffix, status, result);
     fg_exec_env_close(&env);
+    if (fg_client_alive(client) && fg_client_quiet(client, "calls of the executor")) {
+        set = (fg_exec_set){.suffix = suffix};
+        fg_exec_set_check(&set, "contract", FG_CHECK_FAIL, FG_FAULT_CONTRACT, fg_message(), result);
+    }
     return status;
 }
 
@@ -54,7 +115,7 @@ static void settle(fg_result *result) {
     for (int32_t i = 0; i < result->check_count; i++) {
         ran += result->checks[i].state != FG_CHECK_NOT_RUN;
     }
-    if (!ran) {
+    if (!ran && result->state == FG_STATE_PASS) {
         result->state = FG_STATE_NOT_SUPPORTED;
         result->declared = 1;
         snprintf(result->reason, sizeof result->reason, "no check could run: %.400s",

@@ -86,6 +86,7 @@ typedef struct fg_outside_counts {
     int64_t streams_seen;        /* recorder: distinct streams */
     int64_t last_forward_kernel; /* recorder: serial number of the last call's kernel, from 1 */
     int64_t last_backward_kernel;
+    int64_t blocks_live; /* recorder: blocks of device memory allocated and not freed */
 } fg_outside_counts;
 
 fg_status fg_client_outside(fg_client *client, fg_outside_counts *out);

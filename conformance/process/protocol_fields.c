@@ -86,6 +86,7 @@ static const fg_field outside_fields[] = {
     FIELD(fg_outside_counts, streams_seen, I64),
     FIELD(fg_outside_counts, last_forward_kernel, I64),
     FIELD(fg_outside_counts, last_backward_kernel, I64),
+    FIELD(fg_outside_counts, blocks_live, I64),
 };
 
 static const fg_field run_fields[] = {FIELD(fg_run, first, I32), FIELD(fg_run, count, I32)};

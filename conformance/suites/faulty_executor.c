@@ -32,9 +32,25 @@ static struct {
     const fg_executor *last_executor;
     void *blocks[BLOCKS];
     int32_t block_count;
+    const fg_backend *backend;
+    fg_device *device; /* of `held` */
+    void *held[BLOCKS];
+    int32_t held_count;
+    const fg_context *last_context;
+    int64_t forwards;
 } faulty;
 
+static void give_back(void) {
+    while (faulty.held_count > 0) {
+        faulty.backend->mem_free(faulty.device, faulty.held[--faulty.held_count]);
+    }
+    if (faulty.device) {
+        faulty.backend->device_close(faulty.device);
+    }
+}
+
 void fg_faulty_choose(fg_faulty fault) {
+    give_back();
     const fg_executor_api *right = faulty.right;
     memset(&faulty, 0, sizeof faulty);
     faulty.right = right;
@@ -54,6 +70,7 @@ static fg_status create(const fg_problem *problem, const fg_executor_options *op
     faulty.host = options->host;
     faulty.stream_for = options->stream_for;
     faulty.user = options->user;
+    faulty.backend = options->backend;
     if (faulty.fault == FG_FAULTY_STREAM) {
         memset(faulty.first_streams, 0, sizeof faulty.first_streams);
         changed.stream_for = same_stream;
@@ -79,6 +96,18 @@ static size_t bytes_of(const fg_tensor *tensor) {
     return (size_t)fg_tensor_count(tensor) * fg_dtype_size((fg_dtype)tensor->dtype);
 }
 
+/* Takes a block of the backend that is given back when the next fault is chosen. */
+static fg_status hold_block(void) {
+    if (!faulty.device) {
+        FG_TRY(faulty.backend->device_open(-1, &faulty.device));
+    }
+    if (faulty.held_count < BLOCKS) {
+        FG_TRY(faulty.backend->mem_alloc(faulty.device, 16, &faulty.held[faulty.held_count]));
+        faulty.held_count++;
+    }
+    return FG_STATUS_OK;
+}
+
 /* What goes wrong before a forward; a status other than OK is the forward's. */
 static fg_status before_forward(fg_executor *executor) {
     (void)executor;
@@ -94,6 +123,8 @@ static fg_status before_forward(fg_executor *executor) {
             faulty.blocks[faulty.block_count++] = fg_alloc(16, FG_ALLOC_PLAN);
         }
         return FG_STATUS_OK;
+    case FG_FAULTY_HOLDS:
+        return hold_block();
     case FG_FAULTY_EARLIER:
         if (faulty.last_y) {
             *(unsigned char *)faulty.last_y->data ^= 1u;
@@ -133,6 +164,9 @@ static void after_forward(const fg_executor *executor, const fg_inputs *inputs,
     case FG_FAULTY_Y:
         data[0] ^= 1u;
         break;
+    case FG_FAULTY_ONCE:
+        data[0] ^= ++faulty.forwards == 10;
+        break;
     case FG_FAULTY_Y_BEFORE:
         data[-1] ^= 1u;
         break;
@@ -170,6 +204,7 @@ static fg_status forward(fg_executor *executor, int32_t mode, const fg_recipe *r
     fg_status status = faulty.right->forward(executor, mode, recipe, requires, in, y, token_in,
                                              token_out, context);
     faulty.last_executor = executor;
+    faulty.last_context = NULL;
     faulty.after_no_grad = mode == FG_NO_GRAD;
     if (status) {
         return forgive(status);
@@ -195,7 +230,7 @@ static void after_backward(const fg_tensor *dy, const fg_tensor *const grads[FG_
         size_t past = (bytes_of(last) + GUARD + 255) / 256 * 256 + GUARD;
         data[past] ^= 1u;
     } else if (faulty.fault == FG_FAULTY_INPUT) {
-        ((unsigned char *)dy->data)[0] ^= 1u;
+        ((unsigned char *)dy->data)[0]++; // another back would undo a flipped bit
     }
 }
 
@@ -204,12 +239,19 @@ static fg_status backward(fg_executor *executor, fg_context *context, const fg_t
     if (faulty.fault == FG_FAULTY_OTHER_EXECUTOR && faulty.last_executor != executor) {
         return FG_FAIL(FG_STATUS_INTERNAL, "another executor was here");
     }
+    if (faulty.fault == FG_FAULTY_LACKS) {
+        return FG_FAIL(FG_STATUS_NO_MEMORY, "no memory for a backward");
+    }
     fg_status status = faulty.right->backward(executor, context, dy, grads, accumulate);
     if (status == FG_STATUS_INVALID && faulty.fault == FG_FAULTY_ACCEPTS) {
         return FG_STATUS_OK;
     }
     if (!status) {
         after_backward(dy, grads);
+        if (faulty.fault == FG_FAULTY_AGAIN && faulty.last_context == context && grads[FG_X]) {
+            *(unsigned char *)grads[FG_X]->data ^= 1u;
+        }
+        faulty.last_context = context;
     }
     return status;
 }
@@ -228,9 +270,19 @@ static fg_status counters(const fg_executor *executor, fg_counters *out) {
 }
 
 static int64_t plan_id(const fg_executor *executor, int32_t direction) {
+    switch (faulty.fault) {
+    case FG_FAULTY_SAME_LISTS:
+        return 5 + direction;
+    case FG_FAULTY_NO_LISTS:
+        return 0;
+    case FG_FAULTY_ONE_LIST:
+        return faulty.right->plan_id(executor, FG_FORWARD);
+    default:
+        break;
+    }
     int another = (faulty.fault == FG_FAULTY_FORWARD_LIST && direction == FG_FORWARD) ||
                   (faulty.fault == FG_FAULTY_BACKWARD_LIST && direction == FG_BACKWARD);
-    return faulty.right->plan_id(executor, direction) + (another ? ++faulty.numbers : 0);
+    return faulty.right->plan_id(executor, direction) + (another ? 1000 * ++faulty.numbers : 0);
 }
 
 static uint32_t flags(const fg_executor *executor, int32_t op) {

@@ -39,6 +39,13 @@ typedef enum fg_faulty {
     FG_FAULTY_OTHER_EXECUTOR, /* a backward after another executor's forward is refused */
     FG_FAULTY_DEAD,           /* the process is gone at the first forward */
     FG_FAULTY_LATE,           /* a forward never answers */
+    FG_FAULTY_SAME_LISTS,     /* the lists of every plan have the same numbers */
+    FG_FAULTY_NO_LISTS,       /* lists have no numbers */
+    FG_FAULTY_ONE_LIST,       /* a backward list has its forward list's number */
+    FG_FAULTY_AGAIN,          /* a second backward of a context is wrong in one bit */
+    FG_FAULTY_HOLDS,          /* every forward takes a block of the backend and keeps it */
+    FG_FAULTY_ONCE,           /* the tenth forward is wrong in one bit, and no other */
+    FG_FAULTY_LACKS,          /* a backward says that there is no memory */
     FG_FAULTY_NOT_GIVEN,      /* counts nothing */
     FG_FAULTY_NO_FUNCTIONS,   /* has no optional function */
     FG_FAULTY_NO_HOOK,        /* knows no hook */

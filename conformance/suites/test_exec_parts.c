@@ -69,11 +69,25 @@ Test(exec_parts, statuses_of_calls_and_of_this_side_are_told_apart) {
     cr_assert_eq(fg_exec_fault(FG_STATUS_CRASH), FG_FAULT_CRASH);
     cr_assert_eq(fg_exec_fault(FG_STATUS_TIMEOUT), FG_FAULT_TIMEOUT);
     cr_assert_eq(fg_exec_fault(FG_STATUS_SHAPE), FG_FAULT_CONTRACT);
-    cr_assert(fg_exec_own_trouble(FG_STATUS_NO_MEMORY));
-    cr_assert(fg_exec_own_trouble(FG_STATUS_IO));
-    cr_assert(fg_exec_own_trouble(FG_STATUS_OVERFLOW));
-    cr_assert_not(fg_exec_own_trouble(FG_STATUS_OK));
-    cr_assert_not(fg_exec_own_trouble(FG_STATUS_CRASH));
+    fg_exec_env env = {0};
+    cr_assert(fg_exec_own_trouble(&env, FG_STATUS_NO_MEMORY));
+    cr_assert(fg_exec_own_trouble(&env, FG_STATUS_INVALID));
+    cr_assert_not(fg_exec_own_trouble(&env, FG_STATUS_OK));
+    env.refused.status = FG_STATUS_NO_MEMORY;
+    cr_assert_not(fg_exec_own_trouble(&env, FG_STATUS_NO_MEMORY));
+    cr_assert(fg_exec_own_trouble(&env, FG_STATUS_INVALID));
+}
+
+Test(exec_parts, lacks_of_an_executor_are_no_failure_yet) {
+    fg_result result = {0};
+    cr_assert_not(fg_exec_set_resource(FG_STATUS_IO, "a text", &result));
+    cr_assert_eq(result.state, FG_STATE_PASS);
+    cr_assert(fg_exec_set_resource(FG_STATUS_DEVICE_LOST, "a text", &result));
+    cr_assert_eq(result.state, FG_STATE_RESOURCE);
+    cr_assert_str_eq(result.reason, "a text");
+    result.state = FG_STATE_FAIL;
+    cr_assert(fg_exec_set_resource(FG_STATUS_NO_MEMORY, "a text", &result));
+    cr_assert_eq(result.state, FG_STATE_FAIL);
 }
 
 Test(exec_parts, poison_is_nan_but_where_gradients_are_added) {

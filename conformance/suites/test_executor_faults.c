@@ -40,6 +40,7 @@ static void run_faulty(fg_faulty fault, const char *line) {
     }
     cr_assert_eq(status, 0, "%s: %s", line, fg_message());
     fg_exec_fixture_close(&fixture);
+    fg_faulty_choose(FG_FAULTY_NOTHING);
 }
 
 static void noticed(const fault_row *rows, size_t count) {
@@ -80,6 +81,8 @@ Test(executor_faults, launches_are_counted_outside) {
          "current-device queries: expected 0, got"},
         {FG_FAULTY_STREAM, PLAN("seq=36"), "devices_streams", "streams used: expected"},
         {FG_FAULTY_GROWS, PLAN("seq=37"), "growth", "bytes held: expected"},
+        {FG_FAULTY_HOLDS, PLAN("seq=37"), "growth", "blocks held: expected"},
+        {FG_FAULTY_HOLDS, BOUNDARY("want=dx"), "released", "alive after destroy: expected"},
     };
     NOTICED(rows);
 }
@@ -88,6 +91,12 @@ Test(executor_faults, lists_events_and_entries_are_compared) {
     static const fault_row rows[] = {
         {FG_FAULTY_FORWARD_LIST, PLAN("seq=30"), "identity", "forward list of a hit"},
         {FG_FAULTY_BACKWARD_LIST, PLAN("seq=30"), "identity", "backward list of a hit"},
+        {FG_FAULTY_SAME_LISTS, PLAN("seq=30"), "identity",
+         "forward list of a new plan: expected a new number, got 5 again"},
+        {FG_FAULTY_SAME_LISTS, RECOMPUTE("seq=1 first=none"), "recompute", "of a new plan"},
+        {FG_FAULTY_NO_LISTS, PLAN("seq=30"), "identity", "expected a number above 0, got 0"},
+        {FG_FAULTY_ONE_LIST, PLAN("seq=40"), "forms",
+         "backward list: expected another than the forward list of other entries"},
         {FG_FAULTY_EVENTS, PLAN("seq=31"), "order_of_events",
          "event 0: expected boundary, got state key"},
         {FG_FAULTY_LAST_EVENT, PLAN("seq=31"), "order_of_events", "expected execute, got none"},
@@ -128,6 +137,7 @@ Test(executor_faults, wrong_bits_are_noticed_wherever_they_are) {
         {FG_FAULTY_GRADIENT, BOUNDARY("want=dx,dp"), "gradients", "dp[0]: expected"},
         {FG_FAULTY_GRADIENT, BOUNDARY("want=dx,dp"), "repeat", "dp[0]: expected"},
         {FG_FAULTY_GRADIENT, RECOMPUTE("seq=1"), "recompute", "db2[0]: expected"},
+        {FG_FAULTY_AGAIN, BOUNDARY("want=dx"), "backward_again", "dx[0]: expected"},
         {FG_FAULTY_UNASKED, BOUNDARY("want=dx"), "gradients", "dw1: expected no write, got one"},
     };
     NOTICED(rows);
@@ -196,6 +206,73 @@ Test(executor_faults, counts_that_are_not_given_are_no_pass) {
     not_run(FG_FAULTY_NOT_GIVEN, PLAN("seq=3"), "alternating");
     not_run(FG_FAULTY_NOT_GIVEN, PLAN("seq=30"), "identity");
     not_run(FG_FAULTY_NOT_GIVEN, PLAN("seq=32"), "eviction");
+    for (int32_t sequence = 38; sequence <= 40; sequence++) {
+        static const char *const names[] = {"threads", "random", "forms"};
+        char line[FG_CASE_LINE];
+        snprintf(line, sizeof line, PLAN("seq=%d"), sequence);
+        not_run(FG_FAULTY_NOT_GIVEN, line, names[sequence - 38]);
+        cr_assert_eq(fixture.result.state, FG_STATE_MISTRUSTED, "%s", names[sequence - 38]);
+        cr_assert_str_eq(fixture.result.reason, "counters not given");
+    }
+    not_run(FG_FAULTY_NOT_GIVEN, PLAN("seq=34"), "bad_passes");
+}
+
+Test(executor_faults, counts_that_are_not_given_have_a_row_of_their_own) {
+    static const char *const lines[] = {BOUNDARY("want=dx"), RECOMPUTE("seq=1"), RECOMPUTE("seq=7"),
+                                        RECOMPUTE("seq=8"), PLAN("seq=3")};
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        not_run(FG_FAULTY_NOT_GIVEN, lines[i], "counts");
+        run_faulty(FG_FAULTY_NOTHING, lines[i]);
+        cr_assert_null(fg_exec_fixture_check(&fixture.result, "counts"));
+        cr_assert_eq(fixture.result.state, FG_STATE_PASS);
+    }
+}
+
+Test(executor_faults, plan_cases_without_a_forward_prove_nothing) {
+    not_run(FG_FAULTY_NOTHING, PLAN("actions=back,clear,step"), "actions");
+    cr_assert_eq(fixture.result.state, FG_STATE_MISTRUSTED);
+    cr_assert_str_eq(fixture.result.reason, "vacuous: no forward was made");
+}
+
+Test(executor_faults, right_executors_pass_after_actions_that_build_plans) {
+    static const char *const lines[] = {
+        BOUNDARY("actions=grad"), BOUNDARY("actions=nograd,grad,back mode=nograd"),
+        RECOMPUTE("seq=1 actions=grad"), RECOMPUTE("seq=7 actions=nograd,grad,back")};
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        run_faulty(FG_FAULTY_NOTHING, lines[i]);
+        cr_assert_eq(fixture.result.state, FG_STATE_PASS, "%s: %s", lines[i],
+                     fixture.result.reason);
+    }
+}
+
+Test(executor_faults, failures_that_do_not_repeat_say_so) {
+    run_faulty(FG_FAULTY_ONCE, PLAN("seq=39"));
+    const fg_check *check = fg_exec_fixture_check(&fixture.result, "random");
+    cr_assert(check && check->state == FG_CHECK_FAIL);
+    cr_assert_eq(fixture.result.fault, FG_FAULT_NUMERIC);
+    cr_assert(strstr(check->where, "not every time: actions="), "%s", check->where);
+    cr_assert(strstr(check->where, "y[0]: expected"), "%s", check->where);
+}
+
+Test(executor_faults, an_executor_without_memory_lacks_a_resource) {
+    run_faulty(FG_FAULTY_LACKS, PLAN("seq=3"));
+    cr_assert_eq(fixture.result.state, FG_STATE_RESOURCE);
+    cr_assert(strstr(fixture.result.reason, "no memory for a backward"), "%s",
+              fixture.result.reason);
+}
+
+Test(executor_faults, compared_bits_are_counted) {
+    run_faulty(FG_FAULTY_NOTHING, FG_FIXTURE_LINE("plan", "iters=2 actions=nograd,grad,back"));
+    // y of six rows twice, then dx, dp, and three experts' weights and biases.
+    int64_t y = 6 * 16;
+    cr_assert_eq(fixture.result.elements_owed,
+                 2 * (2 * y + y + 6 + 3 * (48 * 16 + 48 + 16 * 24 + 16)));
+    cr_assert_eq(fixture.result.elements_compared, fixture.result.elements_owed);
+    run_faulty(FG_FAULTY_NOTHING, PLAN("seq=39"));
+    cr_assert_gt(fixture.result.elements_owed, 0);
+    cr_assert_eq(fixture.result.elements_compared, fixture.result.elements_owed);
+    run_faulty(FG_FAULTY_GRADIENT, PLAN("seq=30"));
+    cr_assert_lt(fixture.result.elements_compared, fixture.result.elements_owed);
 }
 
 Test(executor_faults, functions_that_are_not_there_are_no_pass) {

@@ -201,9 +201,8 @@ static fg_status forgetful_entry(uint32_t abi, const fg_host *host, const fg_exe
 Test(model, seeded_fault_shrinks_to_six_actions_or_fewer) {
     static fg_exec_fixture fixture;
     fg_action actions[FG_ACTIONS];
-    char failure[192];
+    fg_random_end end;
     char text[FG_CASE_LINE];
-    fg_fault fault = FG_FAULT_NONE;
     int32_t found = 0;
     cr_assert_eq(fg_exec_fixture_open_executor("recorder", forgetful_entry,
                                                FG_FIXTURE_LINE("plan", ""), &fixture),
@@ -211,12 +210,12 @@ Test(model, seeded_fault_shrinks_to_six_actions_or_fewer) {
     for (uint64_t i = 0; i < 400; i++) {
         int32_t count = 0;
         fg_random_actions(11, i, 1, 1, actions, &count);
-        cr_assert_eq(fg_random_try(&fixture.set, actions, count, failure, &fault), 0);
-        if (failure[0]) {
+        cr_assert_eq(fg_random_try(&fixture.set, actions, count, &end), 0);
+        if (end.failure[0]) {
             cr_assert_eq(fg_random_shrink(&fixture.set, actions, &count), 0);
-            cr_assert_eq(fg_random_try(&fixture.set, actions, count, failure, &fault), 0);
+            cr_assert_eq(fg_random_try(&fixture.set, actions, count, &end), 0);
             fg_actions_format(actions, count, text, sizeof text);
-            cr_assert(failure[0], "shrunk sequence no longer fails: %s", text);
+            cr_assert(end.failure[0], "shrunk sequence no longer fails: %s", text);
             cr_assert_leq(count, 6, "%s", text);
             cr_assert(strstr(text, "margin"), "%s", text);
             found++;

@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static fg_client *client;
@@ -82,7 +83,7 @@ Test(run_executor, boundary_cases_compare_and_count_elements) {
     cr_assert_eq(result.state, FG_STATE_PASS, "%s", result.reason);
     cr_assert_gt(result.elements_owed, 0);
     cr_assert_eq(result.elements_compared, result.elements_owed);
-    cr_assert_eq(count_state(FG_CHECK_NOT_RUN), 1); // only recorder counts what is saved
+    cr_assert_eq(count_state(FG_CHECK_NOT_RUN), 2); // only recorder counts saves and memory
     fg_client_close(client);
 }
 
@@ -120,6 +121,63 @@ Test(run_executor, dead_worker_is_a_crash) {
         cr_assert_eq(result.fault, FG_FAULT_CRASH, "%s: %s", lines[i], result.reason);
         fg_client_close(client);
     }
+}
+
+/* Runs a case on an executor with a trouble of its own. */
+static void run_troubled(const char *trouble, const char *line) {
+    const fg_client_options options = {
+        .backend = "host", .executor = fg_built("plugins/troubled_executor.so"), .timeout = 1};
+    cr_assert_eq(setenv("FUSEGATE_TEST_TROUBLE", trouble, 1), 0);
+    cr_assert_eq(fg_client_open(&options, &client), 0, "%s", fg_message());
+    memset(&result, 0, sizeof result);
+    cr_assert_eq(run(line), 0, "%s, %s: %s", trouble, line, fg_message());
+    fg_client_close(client);
+}
+
+static const char *const kinds[] = {
+    FG_FIXTURE_LINE("plan", "seq=30"),
+    FG_FIXTURE_LINE("boundary", "want=dx"),
+    FG_FIXTURE_LINE("recompute", "seq=2 iters=1"),
+};
+#define KINDS (sizeof kinds / sizeof kinds[0])
+
+Test(run_executor, what_an_executor_does_to_its_process_is_noticed) {
+    for (size_t i = 0; i < KINDS; i++) {
+        run_troubled("", kinds[i]);
+        cr_assert_eq(result.state, FG_STATE_PASS, "%s", result.reason);
+        run_troubled("prints", kinds[i]);
+        cr_assert_eq(result.fault, FG_FAULT_CONTRACT, "%s", result.reason);
+        cr_assert(strstr(result.reason, "bytes written to standard output"), "%s", result.reason);
+        run_troubled("moves", kinds[i]);
+        cr_assert_eq(result.fault, FG_FAULT_CONTRACT, "%s", result.reason);
+        cr_assert(strstr(result.reason, "left the process changed: working directory"), "%s",
+                  result.reason);
+    }
+}
+
+Test(run_executor, workers_that_end_anywhere_fail_the_case) {
+    for (size_t i = 0; i < KINDS; i++) {
+        run_troubled("dies", kinds[i]);
+        cr_assert_eq(result.state, FG_STATE_FAIL, "%s", kinds[i]);
+        cr_assert_eq(result.fault, FG_FAULT_CRASH, "%s", result.reason);
+    }
+    run_troubled("hangs", FG_FIXTURE_LINE("plan", "seq=31"));
+    cr_assert_eq(result.state, FG_STATE_FAIL);
+    cr_assert_eq(result.fault, FG_FAULT_TIMEOUT, "%s", result.reason);
+}
+
+Test(run_executor, answers_of_an_executor_are_not_the_judges_trouble) {
+    for (size_t i = 0; i < KINDS; i++) {
+        run_troubled("lacks memory", kinds[i]);
+        cr_assert_eq(result.state, FG_STATE_RESOURCE, "%s: %s", kinds[i], result.reason);
+        run_troubled("refuses", kinds[i]);
+        cr_assert_eq(result.state, FG_STATE_FAIL, "%s", kinds[i]);
+        cr_assert_eq(result.fault, FG_FAULT_CONTRACT, "%s", result.reason);
+        run_troubled("claims nothing", kinds[i]);
+        cr_assert_eq(result.state, FG_STATE_NOT_SUPPORTED, "%s", kinds[i]);
+    }
+    run_troubled("builds nothing", FG_FIXTURE_LINE("boundary", "want=dx actions=pass:basic"));
+    cr_assert_eq(result.state, FG_STATE_FAIL, "recorder claims every run");
 }
 
 Test(run_executor, recompute_sequences_run_where_they_can) {

@@ -123,7 +123,8 @@ static fg_status call_outside(fg_session *session, const json_t *request, json_t
                                 .saving_forwards = FG_NOT_GIVEN,
                                 .streams_seen = FG_NOT_GIVEN,
                                 .last_forward_kernel = FG_NOT_GIVEN,
-                                .last_backward_kernel = FG_NOT_GIVEN};
+                                .last_backward_kernel = FG_NOT_GIVEN,
+                                .blocks_live = FG_NOT_GIVEN};
     for (int b = 0; b < FG_SESSION_BACKENDS; b++) {
         if (strcmp(session->backends[b].what, "recorder") == 0) {
             fg_recorder_counts(&counts);

@@ -33,6 +33,7 @@ static struct {
     int64_t kernels_created, kernels_destroyed, forwards, backwards, saving_forwards;
     int64_t streams_created, streams_seen;
     int64_t last_forward_kernel, last_backward_kernel;
+    int64_t blocks_live;
     uint32_t last_mask;
     fg_recorded log[RECORDED];
     int64_t logged;
@@ -49,6 +50,7 @@ void fg_recorder_counts(fg_outside_counts *out) {
     out->streams_seen = recorder.streams_seen;
     out->last_forward_kernel = recorder.last_forward_kernel;
     out->last_backward_kernel = recorder.last_backward_kernel;
+    out->blocks_live = recorder.blocks_live;
     pthread_mutex_unlock(&recorder.lock);
 }
 
@@ -128,12 +130,21 @@ static fg_status supports(fg_device *device, const fg_problem *problem, const fg
     return recorder.inner->supports(device->inner, problem, &none, reason);
 }
 
+static void count_block(int64_t more) {
+    pthread_mutex_lock(&recorder.lock);
+    recorder.blocks_live += more;
+    pthread_mutex_unlock(&recorder.lock);
+}
+
 static fg_status mem_alloc(fg_device *device, size_t bytes, void **out) {
-    return recorder.inner->mem_alloc(device->inner, bytes, out);
+    FG_TRY(recorder.inner->mem_alloc(device->inner, bytes, out));
+    count_block(*out != NULL);
+    return FG_STATUS_OK;
 }
 
 static void mem_free(fg_device *device, void *pointer) {
     recorder.inner->mem_free(device->inner, pointer);
+    count_block(pointer ? -1 : 0);
 }
 
 static fg_status mem_fill32(fg_device *device, void *to, uint32_t pattern, size_t words,
