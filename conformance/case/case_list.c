@@ -9,7 +9,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-enum { ALTERNATIVES_MAX = 1 << 20 };
+enum { ALTERNATIVES_MAX = 1 << 17 };
 
 /* One piece of a line: text as it stands, or one of the alternatives in braces. */
 typedef struct piece {

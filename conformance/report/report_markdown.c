@@ -1,12 +1,12 @@
 #include "conformance/report/report_markdown.h"
 
-/* A table cell: line breaks and bars would end it. */
+/* A table cell: line breaks and bars would end it, other control bytes steer a terminal. */
 static void cell(const char *text, FILE *out) {
     for (; *text != '\0'; text++) {
         if (*text == '|') {
             (void)fputs("\\|", out);
         } else {
-            (void)fputc(*text == '\n' || *text == '\r' ? ' ' : *text, out);
+            (void)fputc(*text >= 0 && *text < ' ' ? ' ' : *text, out);
         }
     }
 }

@@ -10,6 +10,18 @@ static void paint(FILE *out, int color, const char *sequence) {
     }
 }
 
+/* Prints a plugin's text: what would steer a terminal is written out. */
+static void print_plain(const char *text, FILE *out) {
+    for (; *text != '\0'; text++) {
+        unsigned char byte = (unsigned char)*text;
+        if ((byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7f) {
+            (void)fprintf(out, "\\x%02x", byte);
+        } else {
+            (void)fputc(byte, out);
+        }
+    }
+}
+
 void fg_report_case(const fg_report *report, const fg_record *record, FILE *out, int color) {
     char repro[FG_CASE_LINE + 4096 + 128];
     const fg_result *result = &record->result;
@@ -19,7 +31,9 @@ void fg_report_case(const fg_report *report, const fg_record *record, FILE *out,
                   fault, fault[0] != '\0' ? ")" : "");
     paint(out, color, PLAIN);
     (void)fg_report_repro(report, record->line, repro, sizeof repro);
-    (void)fprintf(out, ": %s\n    %s\n", result->reason, repro);
+    (void)fputs(": ", out);
+    print_plain(result->reason, out);
+    (void)fprintf(out, "\n    %s\n", repro);
 }
 
 static void write_row(const char *name, const char *claimed, const int64_t *states, FILE *out) {

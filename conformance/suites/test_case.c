@@ -1,6 +1,5 @@
 /* The case language: text to case and back, splits by name, suites, and bad text. */
 
-#include "conformance/case/case_list.h"
 #include "conformance/case/case_parse.h"
 #include "conformance/case/case_splits.h"
 #include "conformance/case/case_suite.h"
@@ -332,33 +331,6 @@ Test(case_expand, alternatives_multiply_the_last_fastest) {
     fg_case_list_free(&list);
 }
 
-Test(case_expand, of_equal_cases_the_first_stays) {
-    fg_case_list list =
-        expanded("mlp E=1 H=8 F=8 T={4|5} seed={1|2|1|01} act={swiglu|srelu|swiglu}");
-    cr_assert_eq(list.count, 8);
-    for (int64_t i = 0; i < list.count; i++) {
-        cr_assert_eq(list.cases[i].rows, 4 + i / 4);
-        cr_assert_eq(list.cases[i].seed, 1 + (uint64_t)(i / 2 % 2));
-        cr_assert_eq(list.cases[i].problem.activation, i % 2);
-    }
-    fg_case_list_free(&list);
-}
-
-/* A time that grows with the square of the alternatives would be minutes. */
-Test(case_expand, many_alternatives_take_no_longer_each, .timeout = 60) {
-    enum { MANY = 60000 };
-    static char line[MANY * 8 + 64];
-    size_t length = (size_t)snprintf(line, sizeof line, "mlp E=1 H=8 F=8 T=4 seed={0");
-    for (int i = 1; i < MANY; i++) {
-        length += (size_t)snprintf(line + length, sizeof line - length, "|%d", i);
-    }
-    (void)snprintf(line + length, sizeof line - length, "}");
-    fg_case_list list = expanded(line);
-    cr_assert_eq(list.count, MANY);
-    cr_assert_eq(list.cases[MANY - 1].seed, MANY - 1);
-    fg_case_list_free(&list);
-}
-
 Test(case_expand, none_before_a_list_takes_every_subset) {
     fg_case_list list = expanded("mlp E=1 H=8 F=8 T=1 want=none{,dx|}{,dw1|}{,dp|}");
     uint32_t seen = 0;
@@ -377,6 +349,12 @@ Test(case_expand, none_before_a_list_takes_every_subset) {
 Test(case_expand, columns_are_those_of_the_line_as_written) {
     refused("mlp E={1|2} H=8 F=8 T={4|5} act={swiglu|swiglo}", "column 41", "'swiglu'");
     refused("mlp E={1|1025} H=8 F=8 T=4", "column 10", "E=1025");
+}
+
+Test(case_expand, too_many_alternatives_are_refused) {
+    refused("mlp E={1|2|3|4} H={1|2|3|4|5|6|7|8} F={1|2|3|4|5|6|7|8} T={1|2|3|4|5|6|7|8} "
+            "seed={1|2|3|4|5|6|7|8} align={1|2|4|8|16|32|64|128} bias={0|1} prob={0|1}",
+            "column 1", "more than 131072 combinations");
 }
 
 Test(case_expand, braces_must_close) {
@@ -431,16 +409,6 @@ Test(case_file, equal_lines_are_taken_once) {
         FG_STATUS_OK);
     cr_assert_eq(list.count, 2);
     cr_assert_eq(list.cases[1].rows, 5);
-    fg_case_list_free(&list);
-}
-
-Test(case_file, a_zero_byte_is_named_by_line_and_column) {
-    static const char text[] = "# one\nmlp E=1 H=8\0F=8 T=4\n";
-    fg_case_list list = {0};
-    cr_assert_eq(fg_case_read_text(text, sizeof text - 1, "own.case", &list), FG_STATUS_PARSE);
-    cr_assert_not_null(strstr(fg_message(), "own.case:2: column 12: found a zero byte"), "%s",
-                       fg_message());
-    cr_assert_eq(list.count, 0);
     fg_case_list_free(&list);
 }
 

@@ -408,3 +408,18 @@ Test(report, a_worker_that_did_not_end_in_order_is_a_failure_everywhere) {
     free(markdown);
     fixture_free(&made);
 }
+
+Test(report, a_reason_cannot_steer_a_terminal) {
+    fixture made;
+    char text[512] = "";
+    fixture_make(&made, (fg_state[]){FG_STATE_FAIL}, 1);
+    strcpy(made.records.items[0].result.reason, "a\x1b[2Jb\ac");
+    FILE *out = fmemopen(text, sizeof text, "w");
+    fg_report_case(&made.report, &made.records.items[0], out, 0);
+    (void)fclose(out);
+    cr_assert_not_null(strstr(text, "a\\x1b[2Jb\\x07c\n"), "%s", text);
+    char *markdown = written(fg_report_markdown, &made.report);
+    cr_assert_not_null(strstr(markdown, "a [2Jb c"), "%s", markdown);
+    free(markdown);
+    fixture_free(&made);
+}
