@@ -25,9 +25,10 @@ fg_status fg_client_open(const fg_client_options *options, fg_client **out);
 void fg_client_close(fg_client *client);
 
 /* Has an idle worker end in order and says how that went: code under test that crashes, hangs
- * (past the client's timeout, 2 s at least) or prints when its objects are destroyed, or as the process ends,
- * gives FG_STATUS_CRASH, FG_STATUS_TIMEOUT or FG_STATUS_PROTOCOL. FG_STATUS_OK at once for a client
- * that is dead already. Afterwards the client is dead, and still the caller's to close. */
+ * (past the client's timeout, 2 s at least) or prints when its objects are destroyed, or as the
+ * process ends, gives FG_STATUS_CRASH, FG_STATUS_TIMEOUT or FG_STATUS_PROTOCOL. FG_STATUS_OK at
+ * once for a client that is dead already. Afterwards the client is dead, and still the caller's to
+ * close. */
 fg_status fg_client_finish(fg_client *client);
 
 /* FG_STATUS_PROTOCOL when the worker, since the last question about either, wrote to standard
