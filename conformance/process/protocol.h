@@ -1,12 +1,12 @@
 #ifndef FG_CONFORMANCE_PROCESS_PROTOCOL_H
 #define FG_CONFORMANCE_PROCESS_PROTOCOL_H
 
-/* The worker protocol, version 2, as both ends speak it: one JSON object a line.
- *   worker's first line  {"protocol":2,"name":..,"kinds":["backend"|"executor"]}
+/* The worker protocol, version 1, as both ends speak it: one JSON object a line.
+ *   worker's first line  {"protocol":1,"name":..,"kinds":["backend"|"executor"]}
  *   request              {"call":NAME,"id":I, ...}
  *   reply                {"id":I,"status":N,"message":..,"seconds":S,"state":TEXT, ...}
  * A reply has the id of its request (a request without one gets none), so that a line that code
- * under test wrote is told from an answer. Version 1 had no ids.
+ * under test wrote is told from an answer.
  * Requests come on descriptor 3 of the worker, replies go to its descriptor 4. */
 
 #include "contract/status.h"
@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FG_PROTOCOL 2
+#define FG_PROTOCOL 1
 enum { FG_PROTOCOL_IN = 3, FG_PROTOCOL_OUT = 4 };
 
 /* Longest line that either end takes, in bytes. */

@@ -382,7 +382,7 @@ Test(worker, answers_nonsense_with_a_status_and_goes_on) {
     cr_assert_eq(fg_process_start(path, &process), FG_STATUS_OK);
     cr_assert_eq(fg_process_receive(&process, fg_seconds_now() + 10, &answer, &length),
                  FG_STATUS_OK);
-    cr_assert_not_null(strstr(answer, "\"protocol\":2"));
+    cr_assert_not_null(strstr(answer, "\"protocol\":1"));
     cr_assert_not_null(strstr(answer, "\"kinds\":[\"backend\",\"executor\"]"));
     for (size_t l = 0; l < sizeof lines / sizeof lines[0]; l++) {
         cr_assert_not_null(strstr(say(&process, lines[l]), "\"status\":16"), "%s", lines[l]);
