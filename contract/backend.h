@@ -46,10 +46,11 @@ enum {
     FG_ROUND_DBIAS = 1 << 12,       /* db1 sums the rounded dy1; clear: the float32 one */
 };
 
-/* What a backend says of its arithmetic and needs; every word of it is tested. Flags are 0 or 1. A
- * trait out of its range is FG_STATUS_ABI: the backend is refused. Zero stands for the default of
- * base_align, row_align, segment_align and accumulator_block (1), of both digits (24) and of
- * activation_error (8). The three alignments are powers of two to 4096, the block 1 to 4096. */
+/* What a backend says of its arithmetic and needs: the oracle follows it, so that a right kernel
+ * that says something else fails. Flags are 0 or 1. A trait out of its range is FG_STATUS_ABI: the
+ * backend is refused. Zero stands for the default of base_align, row_align, segment_align and
+ * accumulator_block (1), of both digits (24) and of activation_error (8). The three alignments are
+ * powers of two to 4096, the block 1 to 4096. */
 typedef struct fg_traits {
     size_t struct_size;
     int32_t memory;             /* FG_MEMORY_HOST: the caller may read and write its memory */
