@@ -36,6 +36,33 @@ Test(cli_output, a_verdict_that_cannot_be_written_is_no_success) {
     fg_folder_remove(folder);
 }
 
+/* Enough failures that the words about them are written while the journal is open. */
+Test(cli_output, words_for_a_closed_descriptor_reach_no_file_of_the_run) {
+    char folder[256], cases[6000] = "", command[10000], plugin[4600];
+    fg_folder_make(folder);
+    for (int seed = 0; seed < 40; seed++) {
+        size_t used = strlen(cases);
+        (void)snprintf(cases + used, sizeof cases - used, SMALL " seed=%d\n", seed);
+    }
+    fg_file_write(folder, "many.cases", cases);
+    (void)snprintf(plugin, sizeof plugin, "%s", fg_built("plugins/careless.so"));
+    (void)snprintf(command, sizeof command,
+                   "%s run --suite %s/many.cases --backend %s --report %s >&- 2> %s/error",
+                   fg_built("fusegate"), folder, plugin, folder, folder);
+    int status = system(command); // NOLINT(cert-env33-c): a shell is what redirects
+    cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 1, "status %d", status);
+    char *journal = fg_file_text(folder, "journal.jsonl");
+    cr_assert_not_null(journal);
+    int lines = 0;
+    for (const char *line = strtok(journal, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+        cr_assert_eq(line[0], '{', "the journal has: %s", line);
+        lines++;
+    }
+    cr_assert_eq(lines, 41, "%d lines, expected the run and its cases", lines);
+    free(journal);
+    fg_folder_remove(folder);
+}
+
 Test(cli_output, a_backend_that_misbehaves_while_loading_is_refused) {
     static const char *const rows[][2] = {
         {"FUSEGATE_TEST_LOAD=print", "while loading: 26 bytes written to standard output"},
