@@ -260,11 +260,13 @@ coverage: ## line and branch coverage of the host's C under build/coverage, with
 
 N ?= 20
 SEED ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
-mutation-smoke: ## empty N functions at random (N=20 SEED=..); each must fail a test
+# Regular expression on 'file:line name' of the functions that may be picked.
+ONLY ?=
+mutation-smoke: ## empty N functions at random (N=20 SEED=.. ONLY=REGEX); each must fail a test
 	@.ci/setup.sh build python
 	@$(SUBMAKE) build suites
 	@python3 coverage/mutation_smoke.py --number $(N) --seed $(SEED) --jobs $(JOBS) \
-	    --suites "$(SUITES)" $(PROGRAM_SOURCES)
+	    --only '$(ONLY)' --suites "$(SUITES)" $(PROGRAM_SOURCES)
 
 bench: ## host time of the fuser against its two baselines
 	@.ci/setup.sh build
