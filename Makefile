@@ -49,7 +49,7 @@ SUITES += host_backend reference_backend float_parts
 SUITES += plan_cache boundary recompute model run_executor executor_faults recorder exec_parts
 SUITES += shm protocol protocol_args journal report worker client_executor client_backend schedule cli resume
 SUITES += plain_plugin
-SUITES += worker_contract cli_output case_list
+SUITES += worker_contract worker_start cli_output case_list
 SUITES += exact_sums
 SUITES += case suite_pr data tensors comparison judge diagnosis run_mlp self_test explain
 # Objects that several suites share (test doubles), conformance/suites/NAME.c.
