@@ -202,7 +202,7 @@ Test(judge, the_output_where_a_fault_shows_first_is_named_and_the_others_after_i
         set_up(&on, line, nearest);
         char expected[96] = "";
         for (int i = FG_OUTPUTS - 1; i >= 0; i--) { // the later, the more is wrong
-            char start[32], others[96];
+            char start[32], others[128];
             int buffer = flow[i] == FG_OUT_Y ? FG_BUFFER_Y : FG_BUFFER_GRAD + flow[i];
             disturb(&on, buffer, 1, 64.0 * (i + 1));
             fg_result result = judge(&on);
@@ -214,7 +214,7 @@ Test(judge, the_output_where_a_fault_shows_first_is_named_and_the_others_after_i
             cr_assert_str_eq(also != NULL ? also + strlen("; also wrong: ") : "", expected);
             snprintf(others, sizeof others, "%s%s%s", fg_output_name(flow[i]),
                      expected[0] != '\0' ? ", " : "", expected);
-            memcpy(expected, others, sizeof expected);
+            snprintf(expected, sizeof expected, "%.95s", others);
         }
         fg_tensors_destroy(on.tensors);
     }
