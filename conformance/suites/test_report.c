@@ -333,6 +333,47 @@ Test(report, terminal_says_what_was_compared_and_the_verdict) {
     fixture_free(&made);
 }
 
+/* The numbers of the terminal's row that begins with a name; returns what it has as claimed. */
+static const char *row_of(const char *text, const char *name, int64_t states[FG_STATES]) {
+    static char claimed[9];
+    char start[32];
+    (void)snprintf(start, sizeof start, "\n%-16s ", name);
+    const char *row = strstr(text, start);
+    cr_assert_not_null(row, "no row of %s in:\n%s", name, text);
+    row += strlen(start);
+    (void)snprintf(claimed, sizeof claimed, "%.8s", row);
+    char *at = (char *)(size_t)row + 8;
+    for (int s = 0; s < FG_STATES; s++) {
+        const char *before = at;
+        states[s] = strtoll(before, &at, 10);
+        cr_assert_neq(at, before, "%s has %d numbers", name, s);
+    }
+    cr_assert_eq(*at, '\n', "%s goes on: %s", name, at);
+    return claimed + strspn(claimed, " ");
+}
+
+Test(report, terminal_has_a_row_of_counts_for_each_capability) {
+    fixture made;
+    fg_tally tally;
+    int64_t states[FG_STATES];
+    fixture_make(&made, (fg_state[]){FG_STATE_PASS, FG_STATE_FAIL, FG_STATE_PASS}, 3);
+    made.report.claimed[capability("dt=f16")] = 1;
+    made.report.claimed[capability("dt=f32")] = 0;
+    fg_report_tally(&made.report, &tally);
+    char *text = terminal_of(&made.report, 0);
+    for (int32_t c = 0; c < fg_capabilities(); c++) {
+        const char *name = fg_capability_name(c);
+        cr_assert_str_eq(row_of(text, name, states), made.report.claimed[c] ? "yes" : "no", "%s",
+                         name);
+        cr_assert_arr_eq(states, tally.capability[c], sizeof states, "%s", name);
+    }
+    cr_assert_str_empty(row_of(text, "all cases", states));
+    cr_assert_eq(states[FG_STATE_PASS], 2);
+    cr_assert_eq(states[FG_STATE_FAIL], 1);
+    free(text);
+    fixture_free(&made);
+}
+
 Test(report, repro_command_names_backend_and_executor_where_it_matters) {
     char text[512];
     fixture made;
