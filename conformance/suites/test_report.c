@@ -309,6 +309,27 @@ Test(report, markdown_shows_verdict_counts_and_what_failed) {
     fixture_free(&made);
 }
 
+Test(report, markdown_has_a_row_of_counts_for_each_capability) {
+    static const char *const rows[] = {"\n| `dt=bf16` | no | 2 | 0 | 0 | 0 | 0 |\n",
+                                       "\n| `dt=f32` | yes | 0 | 1 | 0 | 0 | 0 |\n",
+                                       "\n| `want=y` | no | 2 | 1 | 0 | 0 | 0 |\n",
+                                       "\n| `recipe=current` | no | 0 | 0 | 0 | 0 | 0 |\n"};
+    fixture made;
+    fixture_make(&made, (fg_state[]){FG_STATE_PASS, FG_STATE_FAIL, FG_STATE_PASS}, 3);
+    made.report.claimed[capability("dt=f32")] = 1;
+    char *text = written(fg_report_markdown, &made.report);
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        cr_assert_not_null(strstr(text, rows[r]), "%s is not in:\n%s", rows[r], text);
+    }
+    int32_t count = 0;
+    for (const char *at = strstr(text, "\n| `"); at != NULL; at = strstr(at + 1, "\n| `")) {
+        count++;
+    }
+    cr_assert_eq(count, fg_capabilities());
+    free(text);
+    fixture_free(&made);
+}
+
 static char *terminal_of(const fg_report *report, int color) {
     char *text = NULL;
     size_t size = 0;
