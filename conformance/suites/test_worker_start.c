@@ -3,9 +3,10 @@
 #include "conformance/process/client.h"
 
 #include <criterion/criterion.h>
-#include <inttypes.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -26,7 +27,8 @@ static int in_mask(pid_t pid, const char *mask, int number) {
     cr_assert_not_null(status);
     while (fgets(line, sizeof line, status) != NULL) {
         if (strncmp(line, mask, strlen(mask)) == 0) {
-            found = sscanf(line, "%*s %" SCNx64, &bits) == 1;
+            bits = strtoull(line + strlen(mask) + 1, NULL, 16);
+            found = 1;
         }
     }
     (void)fclose(status);
