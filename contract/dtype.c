@@ -88,23 +88,6 @@ __attribute__((noinline)) float fg_f32_from_f16(uint16_t bits) {
     return float_of(sign | ((rest << 13) + 0x38000000u));
 }
 
-/* 2^exponent for exponents of normal float64 numbers; half the cost of ldexp in hot loops. */
-static double power_of_two(int exponent) {
-    uint64_t bits = (uint64_t)(exponent + 1023) << 52;
-    double value = 0;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-/* Exponent of the ulp at |value|: floor(log2 |value|) - digits + 1, not below the subnormals'. */
-static int ulp_exponent(const fg_format *format, double value) {
-    uint64_t bits = 0;
-    memcpy(&bits, &value, sizeof bits);
-    int exponent = (int)(bits >> 52 & 0x7ff) - 1023;
-    int least = format->exponent_min;
-    return (exponent < least ? least : exponent) - format->digits + 1;
-}
-
 double fg_dtype_round(fg_dtype dtype, double value) {
     const fg_format *format = fg_dtype_format(dtype);
     if (dtype == FG_F64 || format == NULL || format->digits == 0 || !isfinite(value)) {
@@ -117,7 +100,8 @@ double fg_dtype_round(fg_dtype dtype, double value) {
         return copysign(INFINITY, value);
     }
     // Adding 1.5 * 2^52 ulps leaves no bits below one ulp; the hardware rounds to even.
-    double magic = 0x1.8p52 * power_of_two(ulp_exponent(format, value));
+    double magic =
+        0x1.8p52 * fg_power_of_two(fg_ulp_exponent(format->digits, format->exponent_min, value));
     double rounded = (value + magic) - magic;
     return fabs(rounded) > format->max ? copysign(INFINITY, value) : copysign(rounded, value);
 }
@@ -130,8 +114,8 @@ double fg_dtype_ulp(fg_dtype dtype, double value) {
     if (!isfinite(value)) {
         return fabs(value);
     }
-    int exponent = ulp_exponent(format, value);
-    return exponent < -1022 ? ldexp(1, exponent) : power_of_two(exponent);
+    int exponent = fg_ulp_exponent(format->digits, format->exponent_min, value);
+    return exponent < -1022 ? ldexp(1, exponent) : fg_power_of_two(exponent);
 }
 
 void fg_dtype_load_f64(fg_dtype dtype, const void *from, int64_t n, double *to) {

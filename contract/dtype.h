@@ -4,6 +4,7 @@
 #include "contract/status.h"
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* Element types; numbers never change. */
 typedef enum fg_dtype {
@@ -25,6 +26,23 @@ typedef struct fg_format {
     int exponent_min; /* exponent e of the smallest normal 2^e */
     double max;       /* largest finite */
 } fg_format;
+
+/* 2^exponent for exponents of normal float64 numbers; half the cost of ldexp in hot loops. */
+static inline double fg_power_of_two(int exponent) {
+    uint64_t bits = (uint64_t)(exponent + 1023) << 52;
+    double value = 0;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* Exponent of the ulp at |value|, finite, of a format with these digits and this exponent_min:
+ * floor(log2 |value|) - digits + 1, not below the subnormals'. Inline for loops over elements. */
+static inline int fg_ulp_exponent(int digits, int exponent_min, double value) {
+    uint64_t bits = 0;
+    memcpy(&bits, &value, sizeof bits);
+    int exponent = (int)(bits >> 52 & 0x7ff) - 1023;
+    return (exponent < exponent_min ? exponent_min : exponent) - digits + 1;
+}
 
 /* Facts of a type; a number that is no type gives NULL. Static storage. */
 const fg_format *fg_dtype_format(fg_dtype dtype);

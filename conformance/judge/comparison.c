@@ -9,12 +9,6 @@
 
 enum { ROW_TILE = 128, EVIDENCE = 64 };
 
-/* What a loop over one row needs of the output's type. */
-typedef struct grid {
-    int digits, exponent_min;
-    double max;
-} grid;
-
 /* One element held against its tolerance. */
 typedef struct judged {
     double tolerance, ratio;
@@ -37,19 +31,12 @@ void fg_comparison_close(fg_comparison *comparison) {
 }
 
 /* ulp at a finite magnitude, without a call: the loop below runs over every element. */
-static inline double ulp_at(const grid *type, double magnitude) {
-    uint64_t bits = 0;
-    memcpy(&bits, &magnitude, sizeof bits);
-    int exponent = (int)(bits >> 52 & 0x7ff) - 1023;
-    exponent = exponent < type->exponent_min ? type->exponent_min : exponent;
-    uint64_t power = (uint64_t)(exponent - type->digits + 1 + 1023) << 52;
-    double ulp = 0;
-    memcpy(&ulp, &power, sizeof ulp);
-    return ulp;
+static inline double ulp_at(const fg_format *type, double magnitude) {
+    return fg_power_of_two(fg_ulp_exponent(type->digits, type->exponent_min, magnitude));
 }
 
 /* Near or past the type's range, or not a number: class and sign decide first. */
-static judged judge_class(const grid *type, double got, double v, double d) {
+static judged judge_class(const fg_format *type, double got, double v, double d) {
     double top = type->max + ulp_at(type, type->max) / 2; // from here on values round to infinity
     judged result = {.tolerance = d, .ratio = INFINITY};
     if (isnan(v) || isinf(v)) {
@@ -68,7 +55,7 @@ static judged judge_class(const grid *type, double got, double v, double d) {
     return result;
 }
 
-static inline judged judge(const grid *type, double got, double v, double d) {
+static inline judged judge(const fg_format *type, double got, double v, double d) {
     double reach = fabs(v) + d;
     if (!(reach < type->max)) {
         return judge_class(type, got, v, d);
@@ -97,7 +84,7 @@ static void keep(fg_finding *finding, int64_t expert, int64_t row, int64_t col, 
 
 static void compare_bound(fg_finding *finding, const fg_format *format, int64_t expert, int64_t row,
                           const double *v, const double *d, const double *got, int64_t n) {
-    grid type = {format->digits, format->exponent_min, format->max};
+    const fg_format type = *format;
     for (int64_t k = 0; k < n; k++) {
         judged found = judge(&type, got[k], v[k], d[k]);
         if (!found.good || found.ratio > finding->ratio) {
